@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The answer to one request, filled by a handler and sent once. */
+#ifndef CAM_ANSWER_H
+#define CAM_ANSWER_H
+
+#include "common/buf.h"
+
+#include <fcgiapp.h>
+#include <json-c/json.h>
+#include <stdbool.h>
+
+enum { ANSWER_HEADERS_MAX = 8 * 1024 };
+
+struct answer {
+	int status;
+	struct json_object *json; /* owned */
+	struct buf headers;       /* further header lines */
+	int retry_after;          /* seconds; 0: no header */
+	bool english;
+};
+
+void answer_init(struct answer *a, bool english);
+void answer_free(struct answer *a);
+/* Takes over json. */
+void answer_json(struct answer *a, int status, struct json_object *json);
+/* {"error_code", "message"} with the code's status. */
+void answer_error(struct answer *a, const char *code);
+/* The same with a "detail" that says what exactly is wrong, and the numbers of a refusal: every member of facts
+ * except "outcome" is added; its retry_after becomes the header too. Both may be NULL; facts stays the caller's. */
+void answer_error_with(struct answer *a, const char *code, const char *detail, struct json_object *facts);
+void answer_header(struct answer *a, const char *name, const char *value);
+/* Writes status, headers and, unless head, the body. */
+void answer_send(struct answer *a, FCGX_Stream *out, bool head);
+
+#endif

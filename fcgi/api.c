@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fcgi/api.h"
+
+#include "common/log.h"
+
+#include <string.h>
+
+enum { CALLER_PARAMS = 4 };
+
+/* The function or table is not there: the database is older than this program. */
+static bool is_outdated(const char *sqlstate)
+{
+	return strcmp(sqlstate, "42883") == 0 || strcmp(sqlstate, "42P01") == 0 || strcmp(sqlstate, "3F000") == 0 ||
+	    strcmp(sqlstate, "42703") == 0;
+}
+
+void api_db_error(struct api *api, struct answer *a, enum db_status status, const struct err *e)
+{
+	const char *state = db_sqlstate(api->db);
+
+	if (status == DB_DOWN || strcmp(state, "57014") == 0) {
+		metrics_add(api->metrics, METRIC_DB_UNAVAILABLE);
+		log_warning("%s", e->msg);
+		answer_error(a, "DB_UNAVAILABLE");
+	} else if (is_outdated(state)) {
+		log_error("the database schema does not fit this program: %s", e->msg);
+		answer_error(a, "SCHEMA_OUTDATED");
+	} else {
+		log_error("database error %s: %s", state, e->msg);
+		answer_error(a, "INTERNAL_ERROR");
+	}
+}
+
+static const char *or_null(const char *s)
+{
+	return s != NULL && *s != '\0' ? s : NULL;
+}
+
+struct json_object *api_call(struct api *api, struct answer *a, const char *sql, int n, const char *const *params)
+{
+	const char *all[CALLER_PARAMS + API_PARAMS_MAX] = {api->role, or_null(api->identity.token),
+	    api->identity.remote_user, or_null(api->identity.session)};
+	struct json_object *object = NULL;
+	PGresult *result = NULL;
+	enum db_status status;
+	struct err e;
+
+	for (int i = 0; i < n && i < API_PARAMS_MAX; i++)
+		all[CALLER_PARAMS + i] = params[i];
+	status = db_query(api->db, sql, CALLER_PARAMS + n, all, &result, &e);
+	if (status != DB_OK) {
+		api_db_error(api, a, status, &e);
+	} else if (!PQgetisnull(result, 0, 0)) {
+		answer_error(a, PQgetvalue(result, 0, 0));
+		if (a->status == 401)
+			answer_header(a, "WWW-Authenticate", "Bearer realm=\"camserver\"");
+	} else {
+		object = json_tokener_parse(PQgetvalue(result, 0, 1));
+		if (object == NULL)
+			answer_error(a, "INTERNAL_ERROR");
+	}
+	PQclear(result);
+	return object;
+}
+
+const char *api_outcome(struct json_object *result)
+{
+	struct json_object *outcome;
+
+	if (!json_object_object_get_ex(result, "outcome", &outcome) || outcome == NULL)
+		return "INTERNAL_ERROR";
+	return json_object_get_string(outcome);
+}

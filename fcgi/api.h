@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What handlers work with: the process's resources, and the one database call that a request makes. */
+#ifndef CAM_API_H
+#define CAM_API_H
+
+#include "common/conf.h"
+#include "common/db.h"
+#include "common/metrics.h"
+#include "fcgi/answer.h"
+#include "fcgi/identity.h"
+#include "fcgi/request.h"
+
+#include <json-c/json.h>
+
+struct api {
+	const struct conf *conf;
+	struct db *db;
+	struct metrics *metrics;
+	/* of the request at hand */
+	const char *role;
+	struct identity identity;
+};
+
+enum { API_PARAMS_MAX = 10 };
+
+/* The statement of a request: who is calling, and, if they may, the function. The call uses who.user_id, and its own
+ * parameters from $5 on. One round trip, one transaction. */
+#define API_SQL(call) \
+	"SELECT who.denied, CASE WHEN who.denied IS NULL THEN camserver." call " END" \
+	" FROM camserver.caller_identify($1::camserver.caller_role, $2::bytea, $3, $4) AS who"
+
+/* Runs an API_SQL statement with its own n parameters. Returns the function's jsonb as an object (the caller puts
+ * it back), or NULL after filling in the error answer. */
+struct json_object *api_call(struct api *api, struct answer *a, const char *sql, int n, const char *const *params);
+/* The "outcome" of an answer; never NULL. */
+const char *api_outcome(struct json_object *result);
+/* Fills in the answer for a database call that failed and logs what should be known. */
+void api_db_error(struct api *api, struct answer *a, enum db_status status, const struct err *e);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fcgi/errors.h"
+
+#include <string.h>
+
+static const struct error_def errors[] = {
+    /* The first three are the specification's words. */
+    {"SYSTEM_OVERLOAD", 503, 30, "サーバーが高負荷のためしばらく経ってからお試しください",
+	"The server is under heavy load. Please try again in a while."},
+    {"USER_ALREADY_HAS_MODAL", 409, 0, "既に別のカメラを表示中です", "You are already viewing another camera."},
+    {"OVER_CAPACITY", 503, 10,
+	"現在多数のアクセスがありストリーム数が上限に達しています。しばらく経ってからアクセスしてください",
+	"All streams are in use at the moment. Please try again in a while."},
+
+    {"BAD_REQUEST", 400, 0, "リクエストが正しくありません", "The request is not valid."},
+    {"UNAUTHORIZED", 401, 0, "認証が必要です", "Sign in, or send a valid bearer token."},
+    {"FORBIDDEN", 403, 0, "この操作を行う権限がありません", "Your role may not do this."},
+    {"CROSS_SITE", 403, 0, "別サイトからの操作は受け付けません", "Requests from another site are not accepted."},
+    {"NOT_FOUND", 404, 0, "見つかりません", "There is nothing at this address."},
+    {"UNKNOWN_CAMERA", 404, 0, "指定されたカメラは存在しません", "There is no such camera."},
+    {"UNKNOWN_LEASE", 404, 0, "指定されたリースは存在しません", "There is no such lease of yours."},
+    {"METHOD_NOT_ALLOWED", 405, 0, "このメソッドは使用できません", "This method is not available here; see Allow."},
+    {"BAD_LEASE_ID", 409, 0, "このリースIDは既に使用されています", "This lease_id is in use; send another or none."},
+    {"LEASE_EXPIRED", 410, 0, "リースの有効期限が切れました", "The lease has ended."},
+    {"PAYLOAD_TOO_LARGE", 413, 0, "リクエスト本文が大きすぎます", "The request body is too large."},
+    {"URI_TOO_LONG", 414, 0, "URLが長すぎます", "The address is too long."},
+    {"UNSUPPORTED_MEDIA_TYPE", 415, 0, "Content-Type が対応していません", "The Content-Type is not supported here."},
+    {"DB_UNAVAILABLE", 503, 2, "データベースに接続できません。しばらく経ってからお試しください",
+	"The database is not available. Please try again in a moment."},
+    {"SCHEMA_OUTDATED", 503, 30, "データベースの更新が必要です", "The database schema is older than this program; run camctl db migrate."},
+    {"INTERNAL_ERROR", 500, 0, "内部エラーが発生しました", "Something went wrong here; the log has the details."},
+};
+
+const struct error_def *error_find(const char *code)
+{
+	size_t n = sizeof errors / sizeof *errors;
+
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(errors[i].code, code) == 0)
+			return &errors[i];
+	return &errors[n - 1];
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The handlers that routes.c names; each file handle_<subject>.c holds those of one subject. */
+#ifndef CAM_HANDLERS_H
+#define CAM_HANDLERS_H
+
+#include "fcgi/api.h"
+
+void handle_lease_acquire(struct api *api, struct request *r, struct answer *a);
+void handle_lease_heartbeat(struct api *api, struct request *r, struct answer *a);
+void handle_lease_release(struct api *api, struct request *r, struct answer *a);
+
+void handle_system_status(struct api *api, struct request *r, struct answer *a);
+void handle_suggest(struct api *api, struct request *r, struct answer *a);
+
+void handle_healthz(struct api *api, struct request *r, struct answer *a);
+void handle_readyz(struct api *api, struct request *r, struct answer *a);
+
+#endif

@@ -1,0 +1,9 @@
+-- lock_class(purpose): the first key of every two-key advisory lock, one number per purpose.
+-- Locks of several classes are taken in the order of the list below; within a class in ascending second key.
+CREATE OR REPLACE FUNCTION camserver.lock_class(p_purpose text) RETURNS integer
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE p_purpose
+        WHEN 'suggest' THEN 22001
+        WHEN 'stream' THEN 22002      -- second key: stream_servers.lock_id
+    END
+$$;

@@ -1,0 +1,28 @@
+-- prune(): forget what is older than its keeping time, a batch per table and call, and mend usage rows that
+-- somebody's hand edit left wrong. Returns jsonb: count of rows, more = true while a table had a full batch.
+CREATE OR REPLACE FUNCTION camserver.prune() RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
+DECLARE
+    c_batch CONSTANT integer := 5000;
+    v_before timestamptz := clock_timestamp() - make_interval(hours => setting_number('metrics_keep_hours')::integer);
+    v_count integer;
+    v_sum integer := 0;
+    v_more boolean := false;
+BEGIN
+    DELETE FROM admission_metrics WHERE metric_id IN (
+        SELECT metric_id FROM admission_metrics WHERE recorded_at < v_before LIMIT c_batch);
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    v_sum := v_sum + v_count;
+    v_more := v_more OR v_count = c_batch;
+
+    DELETE FROM modal_lease_log WHERE lease_id IN (
+        SELECT lease_id FROM modal_lease_log WHERE ended_at < v_before LIMIT c_batch);
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    v_sum := v_sum + v_count;
+    v_more := v_more OR v_count = c_batch;
+
+    DELETE FROM dispatchers WHERE last_heartbeat < v_before;
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    v_sum := v_sum + v_count + usage_recount();
+    RETURN jsonb_build_object('count', v_sum, 'more', v_more);
+END $$;

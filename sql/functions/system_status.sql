@@ -1,0 +1,43 @@
+-- system_status(user): the state of admission as GET /api/system/status answers it: the seed's fields summed
+-- over the stream servers (the worst host's load), then each server by itself. Notes that the user is looking.
+-- A host whose sample is stale is not healthy.
+CREATE OR REPLACE FUNCTION camserver.system_status(p_user text DEFAULT NULL) RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
+DECLARE
+    v_now timestamptz := clock_timestamp();
+    v_stale interval := make_interval(secs => setting_number('health_stale_sec')::float8);
+    v_answer jsonb;
+BEGIN
+    PERFORM session_touch(p_user);
+    WITH servers AS (
+        SELECT s.stream_server_id, s.host, s.total_units, s.baseline_units,
+            s.max_ui_users * s.sub_cost AS suggest_reserved, suggest_usage(s.stream_server_id, s.sub_cost, v_now) AS suggest_used,
+            u.active_modals, u.units_used, stream_budget(s, v_now) AS budget,
+            h.cpu_percent, h.memory_percent, h.swap_mb, h.reason,
+            CASE WHEN h.sampled_at > v_now - v_stale THEN h.level ELSE 'stale' END AS level
+        FROM stream_servers s JOIN stream_usage u USING (stream_server_id)
+        LEFT JOIN system_health h ON h.host = s.host
+    )
+    SELECT jsonb_build_object(
+        'healthy', coalesce(bool_and(level IN ('normal', 'warning')), false),
+        'cpu_percent', max(cpu_percent)::float8,
+        'memory_percent', max(memory_percent)::float8,
+        'active_modals', coalesce(sum(active_modals), 0),
+        'modal_budget_remaining', coalesce(sum(greatest(0, budget - units_used)), 0),
+        'suggest_active', (SELECT expires_at > v_now FROM suggest_state),
+        'swap_mb', max(swap_mb)::float8,
+        'level', CASE WHEN bool_or(level = 'overload') THEN 'overload' WHEN bool_or(level = 'stale') THEN 'stale'
+            WHEN bool_or(level = 'warning') THEN 'warning' ELSE 'normal' END,
+        'modal_budget', coalesce(sum(budget), 0),
+        'modal_usage', coalesce(sum(units_used), 0),
+        'active_ui_users', (SELECT active_ui_users FROM suggest_state),
+        'servers', coalesce(jsonb_agg(jsonb_build_object(
+            'stream_server_id', stream_server_id, 'host', host, 'level', level, 'reason', reason,
+            'cpu_percent', cpu_percent::float8, 'memory_percent', memory_percent::float8, 'swap_mb', swap_mb::float8,
+            'active_modals', active_modals, 'modal_usage', units_used, 'modal_budget', budget,
+            'total_units', total_units, 'baseline_units', baseline_units,
+            'suggest_units', greatest(suggest_reserved, suggest_used)) ORDER BY stream_server_id), '[]'),
+        'time', rfc3339(v_now))
+    INTO v_answer FROM servers;
+    RETURN v_answer;
+END $$;

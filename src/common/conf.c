@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/conf.h"
+
+#include "common/ident.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LINE_BYTES_MAX = 4096, NAME_BYTES_MAX = 64, OPTIONS_MAX = 64 };
+
+#define AT(member) offsetof(struct conf, member)
+
+const struct conf_option conf_options[] = {
+    {"DATABASE_URL", CONF_URL, AT(database_url), "postgresql:///camserver", 0, 0, NULL,
+	"PostgreSQL URL or key=value string; several hosts are tried in order"},
+    {"ADMIN_DATABASE_URL", CONF_URL, AT(admin_database_url), "", 0, 0, NULL,
+	"what camctl connects with; empty: DATABASE_URL"},
+    {"SPOOL_DIR", CONF_PATH, AT(spool_dir), "/var/lib/camserver/spool", 0, 0, NULL,
+	"frames wait here for their analysis"},
+    {"RUN_DIR", CONF_PATH, AT(run_dir), "/run/camserver", 0, 0, NULL, "sockets and the host's shared counters"},
+    {"IS21_BASE_URL", CONF_URL, AT(is21_base_url), "http://127.0.0.1:9000", 0, 0, NULL,
+	"the first inference node"},
+    {"SCHEMA_VERSION", CONF_TEXT, AT(schema_version), "2025-12-28.1", 0, 0, NULL,
+	"tag schema that inference nodes must speak"},
+    {"HOST_NAME", CONF_TEXT, AT(host_name), "", 0, 0, NULL,
+	"name of this host in the database; empty: the system's host name"},
+    {"STREAM_SERVER", CONF_TEXT, AT(stream_server), "default", 0, 0, NULL,
+	"stream server whose leases this host's overload refuses"},
+    {"URL_PREFIX", CONF_TEXT, AT(url_prefix), "", 0, 0, NULL,
+	"path below which the web server mounts camserver, such as /camserver"},
+    {"PROC_DIR", CONF_PATH, AT(proc_dir), "/proc", 0, 0, NULL, "where the host's load is read"},
+    {"LOG_LEVEL", CONF_CHOICE, AT(log_level), "info", 0, 0, "error|warning|info|debug", "how much is logged"},
+    {"DB_TIMEOUT_MS", CONF_INT, AT(db_timeout_ms), "5000", 100, 60000, NULL,
+	"longest wait for the database's answer to a request"},
+    {"ANONYMOUS_VIEWER", CONF_BOOL, AT(anonymous_viewer), "yes", 0, 0, NULL,
+	"whether a browser without a sign-in is a viewer, by a session cookie"},
+    {NULL, CONF_TEXT, 0, NULL, 0, 0, NULL, NULL},
+};
+
+struct conf_private {
+	char *strings[OPTIONS_MAX];
+	const char *origins[OPTIONS_MAX];
+	char file[512];
+};
+
+static const struct conf_option *find(const char *name)
+{
+	for (const struct conf_option *o = conf_options; o->name != NULL; o++)
+		if (strcmp(o->name, name) == 0)
+			return o;
+	return NULL;
+}
+
+static int parse_int(const struct conf_option *o, const char *text, long *ret, struct err *e)
+{
+	char *end;
+	long n;
+
+	errno = 0;
+	n = strtol(text, &end, 10);
+	if (errno != 0 || end == text || *end != '\0' || n < o->min || n > o->max)
+		return err_set(e, "%s must be a whole number from %ld to %ld, not \"%s\"", o->name, o->min, o->max, text);
+	*ret = n;
+	return 0;
+}
+
+static int parse_bool(const struct conf_option *o, const char *text, bool *ret, struct err *e)
+{
+	if (strcmp(text, "yes") == 0 || strcmp(text, "true") == 0 || strcmp(text, "1") == 0 || strcmp(text, "on") == 0)
+		*ret = true;
+	else if (strcmp(text, "no") == 0 || strcmp(text, "false") == 0 || strcmp(text, "0") == 0 || strcmp(text, "off") == 0)
+		*ret = false;
+	else
+		return err_set(e, "%s must be yes or no, not \"%s\"", o->name, text);
+	return 0;
+}
+
+static int parse_choice(const struct conf_option *o, const char *text, long *ret, struct err *e)
+{
+	size_t len = strlen(text);
+	long n = 0;
+
+	for (const char *p = o->choices; len > 0; n++, p++) {
+		size_t word = strcspn(p, "|");
+
+		if (word == len && strncmp(p, text, len) == 0) {
+			*ret = n;
+			return 0;
+		}
+		p += word;
+		if (*p == '\0')
+			break;
+	}
+	return err_set(e, "%s must be one of %s, not \"%s\"", o->name, o->choices, text);
+}
+
+static int check_text(const struct conf_option *o, const char *text, struct err *e)
+{
+	if (*text != '\0' && !ident_is_text(text, LINE_BYTES_MAX))
+		return err_set(e, "%s holds a control character or broken UTF-8", o->name);
+	if (o->type == CONF_PATH && text[0] != '/')
+		return err_set(e, "%s must be an absolute path, not \"%s\"", o->name, text);
+	if (o->type == CONF_URL && *text == '\0' && *o->fallback != '\0')
+		return err_set(e, "%s must not be empty", o->name);
+	return 0;
+}
+
+static int set(struct conf *c, const struct conf_option *o, const char *text, const char *origin, struct err *e)
+{
+	size_t i = (size_t)(o - conf_options);
+	void *at = (char *)c + o->offset;
+	char *copy;
+
+	switch (o->type) {
+	case CONF_INT:
+		if (parse_int(o, text, at, e) < 0)
+			return -1;
+		break;
+	case CONF_BOOL:
+		if (parse_bool(o, text, at, e) < 0)
+			return -1;
+		break;
+	case CONF_CHOICE:
+		if (parse_choice(o, text, at, e) < 0)
+			return -1;
+		break;
+	case CONF_TEXT:
+	case CONF_URL:
+	case CONF_PATH:
+		if (check_text(o, text, e) < 0)
+			return -1;
+		copy = strdup(text);
+		if (copy == NULL)
+			return err_set(e, "out of memory");
+		free(c->private->strings[i]);
+		c->private->strings[i] = copy;
+		*(const char **)at = copy;
+		break;
+	}
+	c->private->origins[i] = origin;
+	return 0;
+}
+
+static int set_named(struct conf *c, const char *name, const char *text, const char *origin, struct err *e)
+{
+	const struct conf_option *o = find(name);
+
+	if (o == NULL)
+		return err_set(e, "there is no option %s; `camctl config show` lists them", name);
+	return set(c, o, text, origin, e);
+}
+
+/* Splits NAME=value in place, taking off blanks and one pair of quotes as systemd's EnvironmentFile does.
+ * Returns 0 for a blank or comment line, 1 for an assignment, -1 for anything else. */
+static int split(char *line, char **ret_name, char **ret_value)
+{
+	char *name = line + strspn(line, " \t"), *value, *end;
+	size_t len;
+
+	if (*name == '\0' || *name == '#' || *name == ';')
+		return 0;
+	len = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+	if (len == 0 || len > NAME_BYTES_MAX || name[len] != '=')
+		return -1;
+	name[len] = '\0';
+	value = name + len + 1;
+	value += strspn(value, " \t");
+	for (end = value + strlen(value); end > value && strchr(" \t\r", end[-1]) != NULL;)
+		*--end = '\0';
+	if (end - value >= 2 && (*value == '"' || *value == '\'') && end[-1] == *value) {
+		end[-1] = '\0';
+		value++;
+	}
+	*ret_name = name;
+	*ret_value = value;
+	return 1;
+}
+
+static int load_file(struct conf *c, const char *path, bool must_exist, struct err *e)
+{
+	char line[LINE_BYTES_MAX];
+	struct err why = {""};
+	FILE *f = fopen(path, "re");
+	int number = 0, result = 0;
+
+	if (f == NULL)
+		return errno == ENOENT && !must_exist ? 0 : err_set(e, "%s: %s", path, strerror(errno));
+	snprintf(c->private->file, sizeof c->private->file, "%s", path);
+	while (result == 0 && fgets(line, sizeof line, f) != NULL) {
+		char *name, *value;
+		size_t len = strlen(line);
+
+		number++;
+		if (len > 0 && line[len - 1] == '\n')
+			line[len - 1] = '\0';
+		else if (!feof(f)) {
+			result = err_set(e, "%s:%d: the line is longer than %d bytes", path, number, LINE_BYTES_MAX - 2);
+			break;
+		}
+		switch (split(line, &name, &value)) {
+		case 0:
+			break;
+		case 1:
+			if (set_named(c, name, value, c->private->file, &why) < 0)
+				result = err_set(e, "%s:%d: %s", path, number, why.msg);
+			break;
+		default:
+			result = err_set(e, "%s:%d: not of the form NAME=value", path, number);
+		}
+	}
+	if (result == 0 && ferror(f))
+		result = err_set(e, "%s: %s", path, strerror(errno));
+	fclose(f);
+	return result;
+}
+
+/* What can only be said once every source has been read. */
+static int complete(struct conf *c, struct err *e)
+{
+	char host[256];
+
+	if (*c->admin_database_url == '\0')
+		c->admin_database_url = c->database_url;
+	if (*c->host_name == '\0') {
+		if (gethostname(host, sizeof host) < 0 || !ident_is_text(host, sizeof host))
+			return err_set(e, "HOST_NAME: the system's host name cannot be used; set it");
+		return set(c, find("HOST_NAME"), host, "system", e);
+	}
+	return 0;
+}
+
+int conf_load(struct conf *c, const char *path, struct err *e)
+{
+	struct err why = {""};
+
+	*c = (struct conf){0};
+	c->private = calloc(1, sizeof *c->private);
+	if (c->private == NULL)
+		return err_set(e, "out of memory");
+	for (const struct conf_option *o = conf_options; o->name != NULL; o++)
+		if (set(c, o, o->fallback, "default", e) < 0)
+			return -1;
+	if (load_file(c, path != NULL ? path : CONF_DEFAULT_FILE, path != NULL, e) < 0)
+		return -1;
+	for (const struct conf_option *o = conf_options; o->name != NULL; o++) {
+		const char *text = getenv(o->name);
+
+		if (text != NULL && set(c, o, text, "environment", &why) < 0)
+			return err_set(e, "environment: %s", why.msg);
+	}
+	return complete(c, e);
+}
+
+int conf_override(struct conf *c, const char *assignment, struct err *e)
+{
+	char line[LINE_BYTES_MAX], *name, *value;
+
+	if (strlen(assignment) >= sizeof line)
+		return err_set(e, "-o: longer than %d bytes", LINE_BYTES_MAX - 1);
+	strcpy(line, assignment);
+	if (split(line, &name, &value) != 1)
+		return err_set(e, "-o takes NAME=value, not \"%s\"", assignment);
+	if (set_named(c, name, value, "command line", e) < 0)
+		return -1;
+	return complete(c, e);
+}
+
+void conf_free(struct conf *c)
+{
+	if (c->private != NULL)
+		for (size_t i = 0; i < OPTIONS_MAX; i++)
+			free(c->private->strings[i]);
+	free(c->private);
+	*c = (struct conf){0};
+}
+
+/* postgresql://user:secret@host -> postgresql://user:***@host, and password=secret likewise. */
+static void hide_password(char *text, size_t size)
+{
+	char *at = strchr(text, '@'), *scheme = strstr(text, "://"), *colon, *word = strstr(text, "password=");
+	char rest[LINE_BYTES_MAX];
+
+	if (scheme != NULL && at != NULL && (colon = strchr(scheme + 3, ':')) != NULL && colon < at) {
+		snprintf(rest, sizeof rest, "%s", at);
+		snprintf(colon + 1, size - (size_t)(colon + 1 - text), "***%s", rest);
+	} else if (word != NULL) {
+		word += strlen("password=");
+		snprintf(rest, sizeof rest, "%s", word + strcspn(word, " &"));
+		snprintf(word, size - (size_t)(word - text), "***%s", rest);
+	}
+}
+
+void conf_value_text(const struct conf *c, const struct conf_option *o, char *ret, size_t size, const char **ret_origin)
+{
+	const void *at = (const char *)c + o->offset;
+	const char *word = o->choices;
+
+	switch (o->type) {
+	case CONF_INT:
+		snprintf(ret, size, "%ld", *(const long *)at);
+		break;
+	case CONF_BOOL:
+		snprintf(ret, size, "%s", *(const bool *)at ? "yes" : "no");
+		break;
+	case CONF_CHOICE:
+		for (long n = *(const long *)at; n > 0; n--)
+			word += strcspn(word, "|") + 1;
+		snprintf(ret, size, "%.*s", (int)strcspn(word, "|"), word);
+		break;
+	case CONF_TEXT:
+	case CONF_URL:
+	case CONF_PATH:
+		snprintf(ret, size, "%s", *(const char *const *)at);
+		if (o->type == CONF_URL)
+			hide_password(ret, size);
+		break;
+	}
+	*ret_origin = c->private->origins[o - conf_options];
+}
+
+void conf_print_options(FILE *out)
+{
+	for (const struct conf_option *o = conf_options; o->name != NULL; o++)
+		fprintf(out, "  %-19s %s [%s]\n", o->name, o->help, o->fallback);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The grammar of the identifiers that come in from outside. */
+#ifndef CAM_IDENT_H
+#define CAM_IDENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { IDENT_MAX = 64, UUID_TEXT_LEN = 36 };
+
+/* Letters, digits, '_', '.', '-'; starts with a letter or digit; at most IDENT_MAX. Camera ids, names. */
+bool ident_valid(const char *s);
+/* The 36-character form, in either case. */
+bool ident_is_uuid(const char *s);
+/* A new random uuid in lower case. */
+void ident_new_uuid(char ret_uuid[UUID_TEXT_LEN + 1]);
+/* No control characters and valid UTF-8; names of people. */
+bool ident_is_text(const char *s, size_t max_bytes);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ctl/ctl.h"
+
+#include "ctl/table.h"
+
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int ctl_query(struct ctl *ctl, const char *sql, int n, const char *const *params, PGresult **ret)
+{
+	struct err e;
+	enum db_status status = db_query(ctl->db, sql, n, params, ret, &e);
+
+	if (status == DB_OK)
+		return 0;
+	fprintf(stderr, "camctl: %s\n", e.msg);
+	if (status == DB_DOWN)
+		fprintf(stderr, "Is PostgreSQL running, and is ADMIN_DATABASE_URL right? `camctl config show` tells it.\n");
+	else if (strcmp(db_sqlstate(ctl->db), "3F000") == 0 || strcmp(db_sqlstate(ctl->db), "42P01") == 0 ||
+	    strcmp(db_sqlstate(ctl->db), "42883") == 0)
+		fprintf(stderr, "The schema is missing or old: run `camctl db migrate`.\n");
+	return -1;
+}
+
+int ctl_do(struct ctl *ctl, const char *sql, int n, const char *const *params)
+{
+	PGresult *result = NULL;
+
+	if (ctl_query(ctl, sql, n, params, &result) < 0)
+		return -1;
+	PQclear(result);
+	return 0;
+}
+
+int ctl_list(struct ctl *ctl, const char *sql, int n, const char *const *params)
+{
+	PGresult *result = NULL;
+
+	if (ctl_query(ctl, sql, n, params, &result) < 0)
+		return EXIT_FAILURE;
+	if (ctl->json)
+		table_print_json(result, stdout);
+	else
+		table_print(result, stdout);
+	PQclear(result);
+	return EXIT_SUCCESS;
+}
+
+char *ctl_changes(struct ctl *ctl, int first)
+{
+	struct json_object *json = json_object_new_object();
+	char *text = NULL;
+
+	for (int i = first; i < ctl->argc; i++) {
+		char *equals = strchr(ctl->argv[i], '=');
+
+		if (equals == NULL || equals == ctl->argv[i]) {
+			fprintf(stderr, "camctl: \"%s\" is not of the form name=value\n", ctl->argv[i]);
+			goto out;
+		}
+		*equals = '\0';
+		json_object_object_add(json, ctl->argv[i], json_object_new_string(equals + 1));
+	}
+	text = strdup(json_object_to_json_string(json));
+out:
+	json_object_put(json);
+	return text;
+}
+
+static void take_out(struct ctl *ctl, int at, int n)
+{
+	for (int i = at; i + n < ctl->argc; i++)
+		ctl->argv[i] = ctl->argv[i + n];
+	ctl->argc -= n;
+}
+
+const char *ctl_option(struct ctl *ctl, const char *name, const char *fallback)
+{
+	for (int i = 0; i + 1 < ctl->argc; i++)
+		if (strcmp(ctl->argv[i], name) == 0) {
+			const char *value = ctl->argv[i + 1];
+
+			take_out(ctl, i, 2);
+			return value;
+		}
+	return fallback;
+}
+
+bool ctl_flag(struct ctl *ctl, const char *name)
+{
+	for (int i = 0; i < ctl->argc; i++)
+		if (strcmp(ctl->argv[i], name) == 0) {
+			take_out(ctl, i, 1);
+			return true;
+		}
+	return false;
+}

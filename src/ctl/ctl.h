@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What the subcommands of camctl share. Each is one line in the table of main.c and a function in
+ * ctl_<subject>.c that returns the exit status. */
+#ifndef CAM_CTL_H
+#define CAM_CTL_H
+
+#include "common/conf.h"
+#include "common/db.h"
+
+#include <stdbool.h>
+
+struct ctl {
+	const struct conf *conf;
+	struct db *db;
+	int argc; /* the arguments after the subcommand's words */
+	char **argv;
+	bool json; /* --json was given */
+};
+
+struct ctl_command {
+	const char *words; /* "token create" */
+	const char *usage; /* its arguments, "" for none */
+	const char *about;
+	int min_args, max_args;
+	int (*run)(struct ctl *ctl);
+};
+
+enum { CTL_ARGS_ANY = 1 << 20 };
+
+/* One statement; on failure says why on stderr and returns -1. *ret is the caller's to PQclear(). */
+int ctl_query(struct ctl *ctl, const char *sql, int n, const char *const *params, PGresult **ret);
+/* The same for statements of which only success matters. */
+int ctl_do(struct ctl *ctl, const char *sql, int n, const char *const *params);
+/* Prints what the statement returns as a table or, with --json, as JSON. Returns an exit status. */
+int ctl_list(struct ctl *ctl, const char *sql, int n, const char *const *params);
+/* Reads ctl->argv from first on as name=value pairs into a JSON text that the caller frees; NULL and a message on
+ * stderr for anything else. */
+char *ctl_changes(struct ctl *ctl, int first);
+/* The value of an option among the arguments, which is taken out of them, such as --role viewer; fallback if it is
+ * not there. ctl_flag the same without a value. */
+const char *ctl_option(struct ctl *ctl, const char *name, const char *fallback);
+bool ctl_flag(struct ctl *ctl, const char *name);
+
+int ctl_camera_add(struct ctl *ctl);
+int ctl_camera_list(struct ctl *ctl);
+int ctl_camera_set(struct ctl *ctl);
+int ctl_config_show(struct ctl *ctl);
+int ctl_db_migrate(struct ctl *ctl);
+int ctl_db_reset(struct ctl *ctl);
+int ctl_db_status(struct ctl *ctl);
+int ctl_dispatchers(struct ctl *ctl);
+int ctl_leases_ended(struct ctl *ctl);
+int ctl_leases_list(struct ctl *ctl);
+int ctl_leases_revoke(struct ctl *ctl);
+int ctl_refusals(struct ctl *ctl);
+int ctl_server_list(struct ctl *ctl);
+int ctl_server_set(struct ctl *ctl);
+int ctl_setting_list(struct ctl *ctl);
+int ctl_setting_set(struct ctl *ctl);
+int ctl_status(struct ctl *ctl);
+int ctl_token_create(struct ctl *ctl);
+int ctl_token_list(struct ctl *ctl);
+int ctl_token_revoke(struct ctl *ctl);
+int ctl_user_list(struct ctl *ctl);
+int ctl_user_remove(struct ctl *ctl);
+int ctl_user_set(struct ctl *ctl);
+
+#endif

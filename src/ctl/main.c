@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * camctl: the operator's command. */
+#include "common/program.h"
+#include "ctl/ctl.h"
+
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ARGS_MAX = 4096, QUERY_TIMEOUT_MS = 60000 };
+
+static const struct ctl_command commands[] = {
+    {"status", "[--json]", "health, budget, dispatchers, refusals", 0, 0, ctl_status},
+    {"leases", "[--json]", "live stream leases", 0, 0, ctl_leases_list},
+    {"leases ended", "[--json]", "the last leases that ended, and why", 0, 0, ctl_leases_ended},
+    {"leases revoke", "LEASE_ID", "take a lease away", 1, 1, ctl_leases_revoke},
+    {"refusals", "[--json]", "refused lease requests by reason", 0, 0, ctl_refusals},
+    {"camera list", "[--json]", "all cameras", 0, 0, ctl_camera_list},
+    {"camera add", "CAMERA_ID [name=value...]", "add a camera (display_name, location_label, stream_server_id, ...)", 1, CTL_ARGS_ANY,
+	ctl_camera_add},
+    {"camera set", "CAMERA_ID name=value...", "change a camera", 2, CTL_ARGS_ANY, ctl_camera_set},
+    {"server list", "[--json]", "stream servers and their budgets", 0, 0, ctl_server_list},
+    {"server set", "SERVER_ID name=value...", "make or change a stream server (total_units, max_ui_users, ...)", 1, CTL_ARGS_ANY,
+	ctl_server_set},
+    {"dispatchers", "[--json]", "dispatcher processes", 0, 0, ctl_dispatchers},
+    {"setting list", "[--json]", "tunables", 0, 0, ctl_setting_list},
+    {"setting set", "NAME VALUE", "change a tunable; takes effect at once", 2, 2, ctl_setting_set},
+    {"token create", "NAME [--role viewer|ingest|operator] [--days N]", "make a bearer token and print it once", 1, 5,
+	ctl_token_create},
+    {"token list", "[--json]", "tokens without their secrets", 0, 0, ctl_token_list},
+    {"token revoke", "NAME", "make a token useless at once", 1, 1, ctl_token_revoke},
+    {"user list", "[--json]", "roles of people whom the web server signs in", 0, 0, ctl_user_list},
+    {"user set", "NAME ROLE", "give a role", 2, 2, ctl_user_set},
+    {"user remove", "NAME", "back to viewer", 1, 1, ctl_user_remove},
+    {"config show", "", "the configuration in force and where it comes from", 0, 0, ctl_config_show},
+    {"db migrate", "[--to VERSION]", "bring the database schema to the newest version", 0, 2, ctl_db_migrate},
+    {"db status", "", "schema version and pending migrations", 0, 0, ctl_db_status},
+    {"db reset", "--yes", "delete all data and start anew", 0, 1, ctl_db_reset},
+};
+
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+/* Number of arguments that the command's words take up, 0 if they are not these. */
+static int takes(const char *words, int argc, char **argv)
+{
+	int n = 0;
+
+	for (; n < argc; n++) {
+		size_t len = strlen(argv[n]);
+
+		if (strncmp(words, argv[n], len) != 0 || (words[len] != ' ' && words[len] != '\0'))
+			return 0;
+		if (words[len] == '\0')
+			return n + 1;
+		words += len + 1;
+	}
+	return 0;
+}
+
+/* The command with the most words that fit, so that "leases revoke" is not "leases" with an argument. */
+static const struct ctl_command *find(int argc, char **argv, int *ret_words)
+{
+	const struct ctl_command *best = NULL;
+
+	*ret_words = 0;
+	for (size_t i = 0; i < COMMANDS; i++) {
+		int n = takes(commands[i].words, argc, argv);
+
+		if (n > *ret_words) {
+			*ret_words = n;
+			best = &commands[i];
+		}
+	}
+	return best;
+}
+
+static char *about(void)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	if (f == NULL)
+		return NULL;
+	fputs("The operator's command of camserver.\n\nCommands:\n", f);
+	for (size_t i = 0; i < COMMANDS; i++)
+		fprintf(f, "  %s%s%s\n        %s\n", commands[i].words, *commands[i].usage != '\0' ? " " : "", commands[i].usage,
+		    commands[i].about);
+	fclose(f);
+	return text;
+}
+
+static int run(struct conf *conf, int argc, char **argv)
+{
+	struct ctl ctl = {.conf = conf};
+	const struct ctl_command *command;
+	int words, status = EXIT_FAILURE;
+
+	command = find(argc, argv, &words);
+	if (command == NULL) {
+		fprintf(stderr, "camctl: %s%s%s. Try 'camctl --help'.\n", argc == 0 ? "a command is missing" : "there is no command \"",
+		    argc == 0 ? "" : argv[0], argc == 0 ? "" : "\"");
+		return EXIT_FAILURE;
+	}
+	ctl.argc = argc - words;
+	ctl.argv = argv + words;
+	if (ctl_flag(&ctl, "--help")) {
+		printf("Usage: camctl %s %s\n%s\n", command->words, command->usage, command->about);
+		return EXIT_SUCCESS;
+	}
+	ctl.json = ctl_flag(&ctl, "--json");
+	if (ctl.argc < command->min_args || ctl.argc > command->max_args) {
+		fprintf(stderr, "Usage: camctl %s %s\n", command->words, command->usage);
+		return EXIT_FAILURE;
+	}
+	ctl.db = db_new(conf->admin_database_url, "camctl", QUERY_TIMEOUT_MS);
+	if (ctl.db != NULL)
+		status = command->run(&ctl);
+	db_free(ctl.db);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct program program = {"camctl", "[options] COMMAND [arguments]", NULL};
+	char *text = about();
+	struct conf conf;
+	int first, status;
+
+	setlocale(LC_ALL, "");
+	program.about = text != NULL ? text : "";
+	first = program_start(&program, argc, argv, ARGS_MAX, &conf, &status);
+	if (first >= 0)
+		status = run(&conf, argc - first, argv + first);
+	conf_free(&conf);
+	free(text);
+	return status;
+}
