@@ -92,7 +92,7 @@ const char *identity_read(
 {
 	const char *authorization = request_var(r, "HTTP_AUTHORIZATION"), *cookie, *fault;
 
-	*id = (struct identity){0};
+	*id = (struct identity){.returning = true};
 	if (authorization != NULL) {
 		fault = read_token(id, authorization);
 		if (fault != NULL || id->token[0] != '\0')
@@ -106,6 +106,7 @@ const char *identity_read(
 	if (!may_be_anonymous)
 		return NULL;
 	cookie = find_cookie(request_var(r, "HTTP_COOKIE"));
+	id->returning = cookie != NULL;
 	if ((cookie != NULL ? set_session(id, cookie) : new_session(id, r, a, cookie_path)) < 0)
 		return "INTERNAL_ERROR";
 	return NULL;

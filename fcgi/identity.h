@@ -16,6 +16,7 @@ struct identity {
 	char token[SHA256_HEX_LEN + 3];    /* "\x" and the hash of the bearer token, or "" */
 	const char *remote_user;           /* or NULL */
 	char session[SESSION_HEX_LEN + 1]; /* hash of the session cookie, or "" */
+	bool returning;                    /* not a browser that is given its cookie just now */
 };
 
 /* A viewer without any sign-in gets a session cookie in the answer where anonymous viewers are allowed.
