@@ -13,10 +13,12 @@ BEGIN
         ('camserver_api', ARRAY[
             'schema_version', 'caller_identify',
             'lease_acquire', 'lease_heartbeat', 'lease_release',
-            'system_status', 'suggest_get']),
+            'system_status', 'suggest_get',
+            'frame_ingest']),
         ('camserver_dispatcher', ARRAY[
             'schema_version', 'dispatcher_register', 'dispatcher_heartbeat', 'dispatcher_stop',
-            'health_report', 'counters_report', 'sweep_run', 'suggest_offer']),
+            'health_report', 'counters_report', 'sweep_run', 'suggest_offer',
+            'job_claim', 'job_fail', 'analysis_complete', 'schema_push_begin', 'schema_push_end']),
         ('camserver_manager', ARRAY['schema_version']),
         ('camserver_ops', ARRAY[
             'schema_version', 'system_status', 'setting_number', 'suggest_usage', 'stream_budget', 'rfc3339'])

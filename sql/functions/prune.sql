@@ -21,6 +21,14 @@ BEGIN
     v_sum := v_sum + v_count;
     v_more := v_more OR v_count = c_batch;
 
+    DELETE FROM inference_jobs WHERE job_id IN (
+        SELECT job_id FROM inference_jobs WHERE status IN ('done', 'cancelled')
+          AND finished_at < clock_timestamp() - make_interval(hours => setting_number('job_keep_hours')::integer)
+        ORDER BY finished_at LIMIT c_batch);
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    v_sum := v_sum + v_count;
+    v_more := v_more OR v_count = c_batch;
+
     DELETE FROM dispatchers WHERE last_heartbeat < v_before;
     GET DIAGNOSTICS v_count = ROW_COUNT;
     v_sum := v_sum + v_count + usage_recount();

@@ -18,6 +18,11 @@ BEGIN
     IF NOT FOUND THEN
         RETURN 'unknown_camera';
     END IF;
+    -- Most detections change nothing; they are told apart without the lock.
+    IF v_score < setting_number('suggest_start_score') AND NOT EXISTS (
+            SELECT 1 FROM suggest_state WHERE camera_id = p_camera AND expires_at > clock_timestamp()) THEN
+        RETURN 'weak';
+    END IF;
     PERFORM pg_advisory_xact_lock(lock_class('suggest'), 0);
     v_now := clock_timestamp();
     SELECT * INTO STRICT v_state FROM suggest_state;

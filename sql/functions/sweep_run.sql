@@ -20,6 +20,8 @@ BEGIN
             WHEN 'leases' THEN lease_sweep()
             WHEN 'sessions' THEN session_sweep()
             WHEN 'admission_metrics' THEN metrics_record()
+            WHEN 'jobs' THEN job_rescue()
+            WHEN 'events' THEN event_close_stale()
             WHEN 'prune' THEN prune() END;
         IF v_result IS NULL THEN
             RAISE EXCEPTION 'no function does the sweep "%"', v_sweep.name;

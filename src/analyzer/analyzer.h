@@ -14,9 +14,9 @@
 
 struct analyzer {
 	int max_inflight;
-	atomic_int inflight;        /* analyses that hold a slot */
-	sem_t decoders;             /* pictures decoded at a time; they need memory and a processor */
-	int stop_fd;                /* readable once the program is to stop */
+	atomic_int inflight; /* analyses that hold a slot */
+	sem_t decoders;      /* pictures decoded at a time; they need memory and a processor */
+	int stop_fd;         /* readable once the program is to stop */
 	int64_t started_ms;
 	struct schema_store *schema;
 	struct scenes *scenes;

@@ -19,7 +19,7 @@ static enum MHD_Result queue(struct request *r, unsigned status, struct MHD_Resp
 		return MHD_NO;
 	if (status == MHD_HTTP_TOO_MANY_REQUESTS && r->rule == NULL)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, "1");
-	if (status == MHD_HTTP_METHOD_NOT_ALLOWED && r->allow != NULL)
+	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, r->allow);
 	request_end(r, status);
 	result = MHD_queue_response(r->connection, status, response);
@@ -77,9 +77,9 @@ enum MHD_Result answer_rule(struct request *r, const struct script_rule *rule)
 {
 	struct MHD_Response *response;
 
-	/* The rule may be gone by a reload before the last byte is sent: the body is copied. */
 	if (rule->body_bytes >= 0)
-		response = MHD_create_response_from_callback((uint64_t)rule->body_bytes, FILLER_BLOCK, fill, NULL, NULL);
+		response =
+		    MHD_create_response_from_callback((uint64_t)rule->body_bytes, FILLER_BLOCK, fill, NULL, NULL);
 	else
 		response = MHD_create_response_from_buffer(
 		    rule->body_len, (void *)(uintptr_t)rule->body, MHD_RESPMEM_MUST_COPY);
@@ -112,8 +112,8 @@ enum MHD_Result answer_cut_off(struct request *r, unsigned status, const char *c
 	request_unload(r);
 	body_len = snprintf(body, sizeof body, "{\"error\":\"%s\",\"limit_bytes\":%zu}", code, r->body_max);
 	len = snprintf(text, sizeof text,
-	    "HTTP/1.1 %u %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", status,
-	    MHD_get_reason_phrase_for(status), body_len, body);
+	    "HTTP/1.1 %u %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
+	    status, MHD_get_reason_phrase_for(status), body_len, body);
 	request_end(r, status);
 	if (send(fd, text, (size_t)len, MSG_NOSIGNAL | MSG_DONTWAIT) == len)
 		linger(fd);

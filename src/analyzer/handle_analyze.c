@@ -20,9 +20,9 @@ struct fault {
 
 /* The small pictures; all may be NULL. */
 struct pictures {
-	struct gray *now;      /* VISION_SIDE, for light and sharpness */
-	struct gray *coarse;   /* MOTION_SIDE, for motion */
-	struct gray *before;   /* MOTION_SIDE: prev_image, else the camera's last */
+	struct gray *now;    /* VISION_SIDE, for light and sharpness */
+	struct gray *coarse; /* MOTION_SIDE, for motion */
+	struct gray *before; /* MOTION_SIDE: prev_image, else the camera's last */
 };
 
 static int refuse(struct fault *f, const char *code)
@@ -102,7 +102,8 @@ static int decode(struct analyzer *a, const struct buf *jpeg, int side, struct j
 	return status < 0 ? refuse(f, "bad_image") : 0;
 }
 
-static int load_pictures(struct request *r, int64_t captured_ms, struct report *report, struct pictures *p, struct fault *f)
+static int load_pictures(
+    struct request *r, int64_t captured_ms, struct report *report, struct pictures *p, struct fault *f)
 {
 	const struct buf *prev = form_bytes(r->form, FORM_PREV_IMAGE);
 	struct jpeg_image image = {0}, prev_image = {0};
@@ -147,8 +148,8 @@ static void look(const struct pictures *p, struct report *report)
 	compared = p->coarse != NULL && p->before != NULL && vision_usable(issues) && comparable(p->before) &&
 	    motion_compare(p->before, p->coarse, &motion);
 	report->motion_ratio = compared ? motion.motion_ratio : 0;
-	verdict_make(issues, compared ? &motion : NULL, compared ? p->coarse->width : 1, compared ? p->coarse->height : 1,
-	    &report->verdict);
+	verdict_make(issues, compared ? &motion : NULL, compared ? p->coarse->width : 1,
+	    compared ? p->coarse->height : 1, &report->verdict);
 }
 
 static double now_ms(void)
@@ -197,7 +198,8 @@ enum MHD_Result handle_analyze(struct request *r)
 	int64_t captured_ms;
 
 	if (r->overloaded)
-		return answer_error(r, MHD_HTTP_TOO_MANY_REQUESTS, "overloaded", "as many analyses as allowed are running");
+		return answer_error(
+		    r, MHD_HTTP_TOO_MANY_REQUESTS, "overloaded", "as many analyses as allowed are running");
 	if (r->form == NULL)
 		return answer_error(r, MHD_HTTP_BAD_REQUEST, "not_multipart", "a multipart/form-data body is expected");
 	if (form_finish(r->form, &fault.code, &fault.e) < 0)

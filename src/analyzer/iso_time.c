@@ -70,13 +70,20 @@ bool iso_time_parse(const char *s, int64_t *ret_ms)
 	int year, month, day, hour, minute, second, ms, offset;
 	struct tm tm;
 
-	if (!number(&s, 4, 1970, 9999, &year) || !literal(&s, '-') || !number(&s, 2, 1, 12, &month) || !literal(&s, '-') ||
-	    !number(&s, 2, 1, days_in(year, month), &day) || !(literal(&s, 'T') || literal(&s, 't') || literal(&s, ' ')) ||
-	    !number(&s, 2, 0, 23, &hour) || !literal(&s, ':') || !number(&s, 2, 0, 59, &minute) || !literal(&s, ':') ||
+	if (!number(&s, 4, 1970, 9999, &year) || !literal(&s, '-') || !number(&s, 2, 1, 12, &month) ||
+	    !literal(&s, '-') || !number(&s, 2, 1, days_in(year, month), &day) ||
+	    !(literal(&s, 'T') || literal(&s, 't') || literal(&s, ' ')) || !number(&s, 2, 0, 23, &hour) ||
+	    !literal(&s, ':') || !number(&s, 2, 0, 59, &minute) || !literal(&s, ':') ||
 	    !number(&s, 2, 0, 60, &second) || !fraction(&s, &ms) || !zone(&s, &offset) || *s != '\0')
 		return false;
-	tm = (struct tm){.tm_year = year - 1900, .tm_mon = month - 1, .tm_mday = day, .tm_hour = hour, .tm_min = minute,
-	    .tm_sec = second};
+	tm = (struct tm){
+	    .tm_year = year - 1900,
+	    .tm_mon = month - 1,
+	    .tm_mday = day,
+	    .tm_hour = hour,
+	    .tm_min = minute,
+	    .tm_sec = second,
+	};
 	*ret_ms = ((int64_t)timegm(&tm) - offset * 60) * 1000 + ms;
 	return true;
 }

@@ -60,7 +60,8 @@ static void log_address(const struct options *o, unsigned port)
 	char host[NI_MAXHOST] = "?";
 	bool v6 = o->address.ss_family == AF_INET6;
 
-	getnameinfo((const struct sockaddr *)&o->address, sizeof o->address, host, sizeof host, NULL, 0, NI_NUMERICHOST);
+	getnameinfo(
+	    (const struct sockaddr *)&o->address, sizeof o->address, host, sizeof host, NULL, 0, NI_NUMERICHOST);
 	log_info("listening on %s%s%s:%u", v6 ? "[" : "", host, v6 ? "]" : "", port);
 }
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How the picture before is to be read so that it matches the one now: now(x, y) ~ gain * before(x+dx, y+dy) + offset */
+/* How the picture before is to be read to match the one now: now(x, y) ~ gain * before(x + dx, y + dy) + offset. */
 struct match {
 	int dx, dy;
 	double gain, offset;
@@ -39,8 +39,8 @@ static double difference(const struct gray *before, const struct gray *now, cons
 
 static struct rect block_rect(const struct grid *grid, const struct gray *g, int col, int row)
 {
-	return (struct rect){col * g->width / grid->cols, row * g->height / grid->rows, (col + 1) * g->width / grid->cols,
-	    (row + 1) * g->height / grid->rows};
+	return (struct rect){col * g->width / grid->cols, row * g->height / grid->rows,
+	    (col + 1) * g->width / grid->cols, (row + 1) * g->height / grid->rows};
 }
 
 /* The median is not impressed by a large object that came into view, as the mean would be. */
@@ -122,7 +122,8 @@ static void mark_changed(const struct gray *before, const struct gray *now, cons
 			for (int y = r.y1; y < r.y2; y++)
 				for (int x = r.x1; x < r.x2; x++)
 					sum += fabs(difference(before, now, m, x, y));
-			grid->changed[row * grid->cols + col] = sum > MOTION_BLOCK_DIFF * (double)((r.x2 - r.x1) * (r.y2 - r.y1));
+			grid->changed[row * grid->cols + col] =
+			    sum > MOTION_BLOCK_DIFF * (double)((r.x2 - r.x1) * (r.y2 - r.y1));
 			grid->n_changed += grid->changed[row * grid->cols + col];
 		}
 	}
@@ -168,8 +169,8 @@ static struct structure block_structure(
 }
 
 /* Gradients, unlike pixels, do not care about light: their correlation tells whether a block shows the same thing. */
-static void judge_structure(
-    const struct gray *before, const struct gray *now, const struct match *m, const struct grid *grid, struct motion *ret)
+static void judge_structure(const struct gray *before, const struct gray *now, const struct match *m,
+    const struct grid *grid, struct motion *ret)
 {
 	int textured = 0, textured_before = 0, textured_now = 0, different = 0, blocks = grid->cols * grid->rows;
 

@@ -9,15 +9,15 @@
 #include <stdbool.h>
 
 enum {
-	MOTION_SIDE = 160,         /* longer side of the compared pictures; larger ones are refused */
-	MOTION_BLOCK = 8,          /* pixels; pictures are compared block by block */
+	MOTION_SIDE = 160, /* longer side of the compared pictures; larger ones are refused */
+	MOTION_BLOCK = 8,  /* pixels; pictures are compared block by block */
 	MOTION_BLOCKS_MAX = (MOTION_SIDE / MOTION_BLOCK) * (MOTION_SIDE / MOTION_BLOCK),
-	MOTION_BLOBS_MAX = 16,     /* the largest are kept */
-	MOTION_SHAKE_MAX = 2,      /* pixels a camera may swing on its pole without having moved */
-	MOTION_BLOB_BLOCKS = 2,    /* fewer changed blocks together are noise */
-	MOTION_BLOCK_DIFF = 12,    /* mean difference that makes a block changed ... */
-	MOTION_PIXEL_DIFF = 20,    /* ... and that of a pixel which belongs to the thing that moved */
-	MOTION_TEXTURE = 6,        /* mean gradient of a block that has structure to recognise */
+	MOTION_BLOBS_MAX = 16,  /* the largest are kept */
+	MOTION_SHAKE_MAX = 2,   /* pixels a camera may swing on its pole without having moved */
+	MOTION_BLOB_BLOCKS = 2, /* fewer changed blocks together are noise */
+	MOTION_BLOCK_DIFF = 12, /* mean difference that makes a block changed ... */
+	MOTION_PIXEL_DIFF = 20, /* ... and that of a pixel which belongs to the thing that moved */
+	MOTION_TEXTURE = 6,     /* gradient (root mean square) of a block that has structure to recognise */
 };
 #define MOTION_SAME_STRUCTURE 0.5 /* correlation of a block's gradients above which it shows the same thing */
 #define MOTION_MOVED_EDGES 0.7    /* share of structured blocks that show something else: the camera moved ... */
@@ -40,7 +40,8 @@ struct motion {
 	int n_blobs;
 };
 
-/* False, with *ret all zero, when the pictures differ in size or are larger than MOTION_SIDE or smaller than a block. */
+/* False, with *ret all zero, when the pictures differ in size, or are larger than MOTION_SIDE or smaller than a
+ * block. */
 bool motion_compare(const struct gray *before, const struct gray *now, struct motion *ret);
 
 #endif

@@ -29,7 +29,8 @@ static const struct {
 } table[] = {
     {{"listen", required_argument, NULL, 'l'}, "ADDR:PORT",
 	"where to listen [" DEFAULT_ADDRESS ":" DEFAULT_PORT "]; port 0 takes a free one"},
-    {{"script", required_argument, NULL, 's'}, "FILE", "for tests: answer as the rules in FILE say; SIGHUP reads it again"},
+    {{"script", required_argument, NULL, 's'}, "FILE",
+	"for tests: answer as the rules in FILE say; SIGHUP reads it again"},
     {{"max-inflight", required_argument, NULL, 'm'}, "N", "analyses at a time, more get 429 [" DEFAULT_INFLIGHT "]"},
     {{"log-level", required_argument, NULL, 'L'}, "LEVEL", "error, warning, info or debug [info]"},
     {{"help", no_argument, NULL, 'h'}, "", "this text"},
@@ -163,7 +164,7 @@ static int read_words(int argc, char **argv, struct words *ret)
 
 static int understand(const struct words *w, struct options *ret, struct err *e)
 {
-	long inflight;
+	long inflight = 0;
 
 	if (parse_address(w->listen, &ret->address, e) < 0 || parse_level(w->level, &ret->log_level, e) < 0 ||
 	    parse_number("--max-inflight", w->inflight, 1, INFLIGHT_MAX, &inflight, e) < 0)

@@ -87,7 +87,8 @@ static void add_verdict(struct json_object *obj, const struct report *r)
 /* The result belongs to a script that other threads read: its members are copied, not shared. */
 static void override(struct json_object *obj, struct json_object *result)
 {
-	json_object_object_foreach(result, name, value) {
+	json_object_object_foreach(result, name, value)
+	{
 		struct json_object *copy = NULL;
 
 		if (value == NULL || json_object_deep_copy(value, &copy, NULL) == 0)

@@ -8,8 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct request *request_new(
-    struct analyzer *a, struct MHD_Connection *connection, const char *method, const char *path)
+struct request *request_new(struct analyzer *a, struct MHD_Connection *connection, const char *method, const char *path)
 {
 	struct request *r = calloc(1, sizeof *r);
 
@@ -61,7 +60,8 @@ int request_fd(const struct request *r)
 
 bool request_wait(struct request *r, long ms)
 {
-	struct pollfd fds[] = {{.fd = request_fd(r), .events = POLLRDHUP}, {.fd = r->analyzer->stop_fd, .events = POLLIN}};
+	struct pollfd fds[] = {
+	    {.fd = request_fd(r), .events = POLLRDHUP}, {.fd = r->analyzer->stop_fd, .events = POLLIN}};
 	int64_t until = ms < 0 ? INT64_MAX : clock_ms() + ms;
 
 	for (;;) {

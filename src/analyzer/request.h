@@ -6,7 +6,7 @@
 #include "analyzer/analyzer.h"
 #include "analyzer/form.h"
 
-enum { REQUEST_PATH_MAX = 128, REQUEST_METHOD_MAX = 16 };
+enum { REQUEST_PATH_MAX = 128, REQUEST_METHOD_MAX = 16, REQUEST_ALLOW_MAX = 64 };
 
 struct route;
 
@@ -15,7 +15,7 @@ struct request {
 	struct MHD_Connection *connection;
 	char method[REQUEST_METHOD_MAX], path[REQUEST_PATH_MAX]; /* cut when longer: then no route matches */
 	const struct route *route;                               /* NULL: no such path or method */
-	const char *allow;                                       /* methods of the path, when only the method is wrong */
+	char allow[REQUEST_ALLOW_MAX]; /* methods of the path, when only the method is wrong */
 	int64_t started_ms;
 	size_t body_max, received;
 	struct buf body;                /* of PUT /v1/schema */

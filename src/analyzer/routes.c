@@ -3,6 +3,7 @@
 
 #include "analyzer/handlers.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* A body that nobody asked for is read and dropped up to here, so that the connection can go on. */
@@ -23,15 +24,10 @@ static bool same_method(const char *route, const char *request)
 	return strcmp(route, request) == 0 || (strcmp(route, "GET") == 0 && strcmp(request, "HEAD") == 0);
 }
 
-static const char *allowed(const char *path)
-{
-	if (strcmp(path, "/v1/schema") == 0)
-		return "GET, HEAD, PUT";
-	return strcmp(path, "/v1/analyze") == 0 ? "POST" : "GET, HEAD";
-}
-
 void route_find(struct request *r)
 {
+	size_t len = 0;
+
 	r->body_max = IGNORED_BODY_MAX;
 	for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
 		const struct route *route = &routes[i];
@@ -39,9 +35,11 @@ void route_find(struct request *r)
 		/* The debug path is only there for those who script. */
 		if (strcmp(route->path, r->path) != 0 || (!route->scripted && r->analyzer->script == NULL))
 			continue;
-		r->allow = allowed(r->path);
-		if (!same_method(route->method, r->method))
+		if (!same_method(route->method, r->method)) {
+			len += (size_t)snprintf(r->allow + len, sizeof r->allow - len, "%s%s%s", len > 0 ? ", " : "",
+			    route->method, strcmp(route->method, "GET") == 0 ? ", HEAD" : "");
 			continue;
+		}
 		r->route = route;
 		r->kind = route->kind;
 		r->body_max = route->body_max;

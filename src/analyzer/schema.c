@@ -57,7 +57,8 @@ static int check(struct json_object *doc, const char **ret_version, struct err *
 	return 0;
 }
 
-int schema_set(struct schema_store *s, const char *text, size_t len, char ret_version[SCHEMA_VERSION_MAX + 1], struct err *e)
+int schema_set(
+    struct schema_store *s, const char *text, size_t len, char ret_version[SCHEMA_VERSION_MAX + 1], struct err *e)
 {
 	struct json_object *doc = json_parse_object(text, len, e);
 	const char *version = NULL;

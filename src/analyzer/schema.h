@@ -16,7 +16,8 @@ struct schema_store *schema_new(void);
 void schema_free(struct schema_store *s);
 
 /* Takes {"schema_version": "...", "schema": {...}}. On -1 *e says what is wrong, and the old one stays. */
-int schema_set(struct schema_store *s, const char *text, size_t len, char ret_version[SCHEMA_VERSION_MAX + 1], struct err *e);
+int schema_set(
+    struct schema_store *s, const char *text, size_t len, char ret_version[SCHEMA_VERSION_MAX + 1], struct err *e);
 /* "" when none is set. */
 void schema_version(struct schema_store *s, char ret_version[SCHEMA_VERSION_MAX + 1]);
 /* A copy of the document that the caller frees; NULL when none is set or memory ran out. */

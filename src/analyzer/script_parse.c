@@ -18,7 +18,8 @@ static const char *const rule_members[] = {"match", "times", "after", "delay_ms"
 /* A misspelt member would silently make another test than was meant. */
 static int check_members(struct json_object *obj, const char *const *known, struct err *e)
 {
-	json_object_object_foreach(obj, name, value) {
+	json_object_object_foreach(obj, name, value)
+	{
 		const char *const *k = known;
 
 		(void)value;
@@ -82,7 +83,8 @@ static int parse_headers(struct json_object *obj, struct script_rule *rule, stru
 
 	if (found <= 0)
 		return found;
-	json_object_object_foreach(headers, name, value) {
+	json_object_object_foreach(headers, name, value)
+	{
 		const char *text = json_object_get_string(value);
 
 		if (rule->n_headers == SCRIPT_HEADERS_MAX)

@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 enum {
-	IDLE_SEC = 120,           /* longer than clients keep idle connections, so that they close first */
-	REQUEST_IDLE_SEC = 10,    /* without a byte inside a request */
-	UPLOAD_MAX_MS = 30000,    /* for a whole body: a slow sender holds a slot */
+	IDLE_SEC = 120,        /* longer than clients keep idle connections, so that they close first */
+	REQUEST_IDLE_SEC = 10, /* without a byte inside a request */
+	UPLOAD_MAX_MS = 30000, /* for a whole body: a slow sender holds a slot */
 	CONNECTION_MEMORY = 64 * 1024,
 	THREAD_STACK = 512 * 1024,
 	STOP_MS = 3000,
@@ -48,7 +48,8 @@ static void take_slot(struct request *r)
 
 static bool announced_too_long(struct request *r)
 {
-	const char *length = MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
+	const char *length =
+	    MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
 
 	return length != NULL && strtoull(length, NULL, 10) > r->body_max;
 }
@@ -113,14 +114,14 @@ static enum MHD_Result finish(struct request *r)
 	enum MHD_Result result;
 
 	if ((r->route == NULL || r->route->scripted) && !r->overloaded) {
-		r->rule = script_take(r->analyzer->script, r->method, r->path,
-		    r->form != NULL ? form_text(r->form, FORM_CAMERA_ID) : "");
+		r->rule = script_take(
+		    r->analyzer->script, r->method, r->path, r->form != NULL ? form_text(r->form, FORM_CAMERA_ID) : "");
 		if (play_rule(r, &result))
 			return result;
 	}
 	if (r->route != NULL)
 		return r->route->handle(r);
-	if (r->allow != NULL)
+	if (r->allow[0] != '\0')
 		return answer_error(r, MHD_HTTP_METHOD_NOT_ALLOWED, "method_not_allowed", "the path has other methods");
 	return answer_error(r, MHD_HTTP_NOT_FOUND, "not_found", "there is no such path");
 }
@@ -156,8 +157,8 @@ static void on_completed(
 	*request = NULL;
 }
 
-static void on_connection(void *cls, struct MHD_Connection *connection, void **socket_context,
-    enum MHD_ConnectionNotificationCode code)
+static void on_connection(
+    void *cls, struct MHD_Connection *connection, void **socket_context, enum MHD_ConnectionNotificationCode code)
 {
 	struct analyzer *a = cls;
 
@@ -191,6 +192,7 @@ struct server *server_start(struct analyzer *a, const struct sockaddr *address, 
 		flags |= MHD_USE_IPv6;
 	s->analyzer = a;
 	errno = 0;
+	/* clang-format off */
 	s->daemon = MHD_start_daemon(flags, 0, NULL, NULL, on_request, a,
 	    MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
 	    MHD_OPTION_SOCK_ADDR, address,
@@ -201,6 +203,7 @@ struct server *server_start(struct analyzer *a, const struct sockaddr *address, 
 	    MHD_OPTION_THREAD_STACK_SIZE, (size_t)THREAD_STACK,
 	    MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SEC,
 	    MHD_OPTION_END);
+	/* clang-format on */
 	if (s->daemon == NULL) {
 		err_set(e, "cannot listen: %s", errno != 0 ? strerror(errno) : "the HTTP daemon did not start");
 		free(s);

@@ -71,7 +71,7 @@ static void add(struct json_object *obj, const char *name, int64_t value)
 static struct json_object *statuses(const struct stats *s)
 {
 	struct json_object *obj = json_object_new_object();
-	char name[8];
+	char name[16];
 
 	for (int i = 0; i < STATS_STATUS_MAX; i++) {
 		if (s->by_status[i] == 0)

@@ -91,8 +91,7 @@ static void report_motion(struct verdict *v, const struct motion *motion, int wi
 	}
 }
 
-void verdict_make(
-    struct vision_issues issues, const struct motion *motion, int width, int height, struct verdict *ret)
+void verdict_make(struct vision_issues issues, const struct motion *motion, int width, int height, struct verdict *ret)
 {
 	*ret = (struct verdict){.primary_event = "none"};
 	report_issues(ret, issues, motion != NULL && motion->moved);

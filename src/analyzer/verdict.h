@@ -12,10 +12,10 @@
 enum { VERDICT_TAGS_MAX = 4 };
 
 /* Shape of the moving outline, in the picture's pixels. */
-#define VERDICT_HUMAN_TALL 1.3     /* height / width at least: a person */
-#define VERDICT_VEHICLE_WIDE 1.6   /* width / height at least ... */
-#define VERDICT_VEHICLE_AREA 0.04  /* ... and this share of the picture: a vehicle */
-#define VERDICT_ANIMAL_AREA 0.01   /* less than this share: an animal */
+#define VERDICT_HUMAN_TALL 1.3    /* height / width at least: a person */
+#define VERDICT_VEHICLE_WIDE 1.6  /* width / height at least ... */
+#define VERDICT_VEHICLE_AREA 0.04 /* ... and this share of the picture: a vehicle */
+#define VERDICT_ANIMAL_AREA 0.015 /* less than this share: an animal */
 
 struct verdict_box {
 	double x1, y1, x2, y2; /* 0..1 of the picture */
@@ -41,7 +41,6 @@ extern const char *const verdict_primary_events[];
 extern const char *const verdict_tags[];
 
 /* motion is NULL when there was nothing to compare with. width and height are of the compared pictures. */
-void verdict_make(
-    struct vision_issues issues, const struct motion *motion, int width, int height, struct verdict *ret);
+void verdict_make(struct vision_issues issues, const struct motion *motion, int width, int height, struct verdict *ret);
 
 #endif

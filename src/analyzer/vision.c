@@ -56,7 +56,8 @@ struct vision_issues vision_judge(const struct vision_metrics *m)
 
 	i.dark = m->brightness < VISION_DARK_BRIGHTNESS && m->contrast < VISION_DARK_CONTRAST;
 	i.glare = m->glare_ratio >= VISION_GLARE_RATIO;
-	i.occluded = !i.dark && !i.glare && m->contrast < VISION_OCCLUDED_CONTRAST && m->edge_energy < VISION_OCCLUDED_EDGES;
+	i.occluded =
+	    !i.dark && !i.glare && m->contrast < VISION_OCCLUDED_CONTRAST && m->edge_energy < VISION_OCCLUDED_EDGES;
 	i.blur = vision_usable(i) && m->sharpness < VISION_BLUR_SHARPNESS &&
 	    m->sharpness < VISION_BLUR_RATIO * m->contrast * m->contrast;
 	return i;

@@ -12,13 +12,13 @@
 enum { VISION_SIDE = 320 };
 
 /* Limits of vision_judge(). */
-#define VISION_DARK_BRIGHTNESS 22.0  /* mean below this ... */
-#define VISION_DARK_CONTRAST 25.0    /* ... and no lamp or window that stands out: dark */
-#define VISION_GLARE_RATIO 0.40      /* more burnt-out pixels than an overcast sky has: glare */
+#define VISION_DARK_BRIGHTNESS 22.0   /* mean below this ... */
+#define VISION_DARK_CONTRAST 25.0     /* ... and no lamp or window that stands out: dark */
+#define VISION_GLARE_RATIO 0.40       /* more burnt-out pixels than an overcast sky has: glare */
 #define VISION_OCCLUDED_CONTRAST 14.0 /* spread below this ... */
-#define VISION_OCCLUDED_EDGES 1.6    /* ... and hardly a gradient: something lies on the lens */
-#define VISION_BLUR_SHARPNESS 15.0   /* variance of the Laplacian below this ... */
-#define VISION_BLUR_RATIO 0.010      /* ... and small against the contrast too: out of focus */
+#define VISION_OCCLUDED_EDGES 1.6     /* ... and hardly a gradient: something lies on the lens */
+#define VISION_BLUR_SHARPNESS 15.0    /* variance of the Laplacian below this ... */
+#define VISION_BLUR_RATIO 0.010       /* ... and small against the contrast too: out of focus */
 enum { VISION_GLARE_PIXEL = 250 };
 
 struct vision_metrics {

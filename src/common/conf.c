@@ -216,17 +216,21 @@ static int load_file(struct conf *c, const char *path, bool must_exist, struct e
 	return result;
 }
 
-/* What can only be said once every source has been read. */
+static const char from_database_url[] = "DATABASE_URL", from_system[] = "system";
+
+/* Options that follow something else until they are set. Runs again after every override. */
 static int complete(struct conf *c, struct err *e)
 {
-	char host[256];
+	const struct conf_option *admin = find("ADMIN_DATABASE_URL"), *host = find("HOST_NAME");
+	char name[256];
 
-	if (*c->admin_database_url == '\0')
-		c->admin_database_url = c->database_url;
+	if (*c->admin_database_url == '\0' || c->private->origins[admin - conf_options] == from_database_url)
+		if (set(c, admin, c->database_url, from_database_url, e) < 0)
+			return -1;
 	if (*c->host_name == '\0') {
-		if (gethostname(host, sizeof host) < 0 || !ident_is_text(host, sizeof host))
+		if (gethostname(name, sizeof name) < 0 || !ident_is_text(name, sizeof name))
 			return err_set(e, "HOST_NAME: the system's host name cannot be used; set it");
-		return set(c, find("HOST_NAME"), host, "system", e);
+		return set(c, host, name, from_system, e);
 	}
 	return 0;
 }
@@ -276,20 +280,60 @@ void conf_free(struct conf *c)
 	*c = (struct conf){0};
 }
 
-/* postgresql://user:secret@host -> postgresql://user:***@host, and password=secret likewise. */
-static void hide_password(char *text, size_t size)
+/* Replaces from..to, both in text, by ***; text has room for three more bytes. Returns where the *** ends. */
+static char *blot(char *from, char *to)
 {
-	char *at = strchr(text, '@'), *scheme = strstr(text, "://"), *colon, *word = strstr(text, "password=");
-	char rest[LINE_BYTES_MAX];
+	memmove(from + 3, to, strlen(to) + 1);
+	memcpy(from, "***", 3);
+	return from + 3;
+}
 
-	if (scheme != NULL && at != NULL && (colon = strchr(scheme + 3, ':')) != NULL && colon < at) {
-		snprintf(rest, sizeof rest, "%s", at);
-		snprintf(colon + 1, size - (size_t)(colon + 1 - text), "***%s", rest);
-	} else if (word != NULL) {
-		word += strlen("password=");
-		snprintf(rest, sizeof rest, "%s", word + strcspn(word, " &"));
-		snprintf(word, size - (size_t)(word - text), "***%s", rest);
+/* End of a connection string's value: quoted as libpq has it, or up to a blank or '&'. */
+static char *value_end(char *p)
+{
+	if (*p != '\'')
+		return p + strcspn(p, " &");
+	for (p++; *p != '\0' && *p != '\''; p++)
+		if (*p == '\\' && p[1] != '\0')
+			p++;
+	return *p == '\'' ? p + 1 : p;
+}
+
+/* postgresql://user:secret@host -> postgresql://user:***@host; every word that ends in password= likewise. An '@'
+ * in the secret is not valid but happens: all up to the last one before the path goes. */
+static void hide_passwords(char *text)
+{
+	char *scheme = strstr(text, "://"), *at = NULL, *colon;
+
+	if (scheme != NULL) {
+		char *end = scheme + 3 + strcspn(scheme + 3, "/?");
+
+		for (char *p = scheme + 3; p < end; p++)
+			if (*p == '@')
+				at = p;
+		colon = strchr(scheme + 3, ':');
+		if (at != NULL && colon != NULL && colon < at)
+			blot(colon + 1, at);
 	}
+	for (char *p = text; (p = strstr(p, "password")) != NULL;) {
+		p += strlen("password");
+		p += strspn(p, " ");
+		if (*p != '=')
+			continue;
+		p++;
+		p += strspn(p, " ");
+		p = blot(p, value_end(p));
+	}
+}
+
+/* Each hidden word may grow by three bytes, and takes up more than eight. */
+static void show_url(const char *url, char *ret, size_t size)
+{
+	char text[2 * LINE_BYTES_MAX];
+
+	snprintf(text, LINE_BYTES_MAX, "%s", url);
+	hide_passwords(text);
+	snprintf(ret, size, "%s", text);
 }
 
 void conf_value_text(const struct conf *c, const struct conf_option *o, char *ret, size_t size, const char **ret_origin)
@@ -312,9 +356,10 @@ void conf_value_text(const struct conf *c, const struct conf_option *o, char *re
 	case CONF_TEXT:
 	case CONF_URL:
 	case CONF_PATH:
-		snprintf(ret, size, "%s", *(const char *const *)at);
 		if (o->type == CONF_URL)
-			hide_password(ret, size);
+			show_url(*(const char *const *)at, ret, size);
+		else
+			snprintf(ret, size, "%s", *(const char *const *)at);
 		break;
 	}
 	*ret_origin = c->private->origins[o - conf_options];

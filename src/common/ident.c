@@ -36,8 +36,8 @@ void ident_new_uuid(char ret_uuid[UUID_TEXT_LEN + 1])
 	uuid_unparse_lower(u, ret_uuid);
 }
 
-/* Length of the well-formed UTF-8 sequence at s, 0 if there is none. */
-static size_t utf8_len(const unsigned char *s)
+/* Length of the well-formed UTF-8 sequence at s of which len bytes may be read, 0 if there is none. */
+static size_t utf8_len(const unsigned char *s, size_t len)
 {
 	static const struct {
 		unsigned char mask, lead;
@@ -49,6 +49,8 @@ static size_t utf8_len(const unsigned char *s)
 
 		if ((s[0] & forms[n].mask) != forms[n].lead)
 			continue;
+		if (n >= len)
+			return 0;
 		cp = s[0] & (unsigned char)~forms[n].mask;
 		for (size_t i = 1; i <= n; i++) {
 			if ((s[i] & 0xc0) != 0x80)
@@ -62,6 +64,16 @@ static size_t utf8_len(const unsigned char *s)
 	return 0;
 }
 
+bool ident_is_utf8(const char *s, size_t len)
+{
+	for (size_t i = 0, n; i < len; i += n) {
+		n = utf8_len((const unsigned char *)s + i, len - i);
+		if (n == 0)
+			return false;
+	}
+	return true;
+}
+
 bool ident_is_text(const char *s, size_t max_bytes)
 {
 	size_t len = strnlen(s, max_bytes + 1);
@@ -69,7 +81,7 @@ bool ident_is_text(const char *s, size_t max_bytes)
 	if (len == 0 || len > max_bytes)
 		return false;
 	for (size_t i = 0, n; i < len; i += n) {
-		n = utf8_len((const unsigned char *)s + i);
+		n = utf8_len((const unsigned char *)s + i, len - i);
 		if (n == 0 || (unsigned char)s[i] < 0x20 || s[i] == 0x7f)
 			return false;
 	}

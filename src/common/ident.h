@@ -14,6 +14,8 @@ bool ident_valid(const char *s);
 bool ident_is_uuid(const char *s);
 /* A new random uuid in lower case. */
 void ident_new_uuid(char ret_uuid[UUID_TEXT_LEN + 1]);
+/* Well-formed UTF-8 as PostgreSQL takes it: no overlong forms, no surrogates. */
+bool ident_is_utf8(const char *s, size_t len);
 /* No control characters and valid UTF-8; names of people. */
 bool ident_is_text(const char *s, size_t max_bytes);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/json.h"
 
+#include "common/ident.h"
+
 #include <limits.h>
 #include <string.h>
 
@@ -14,12 +16,16 @@ struct json_object *json_parse_object(const char *text, size_t len, struct err *
 		err_set(e, len == 0 ? "the body is empty; a JSON object is expected" : "the JSON text is too long");
 		return NULL;
 	}
+	if (!ident_is_utf8(text, len)) { /* json-c's own check lets overlong forms pass */
+		err_set(e, "the JSON text is not valid UTF-8");
+		return NULL;
+	}
 	tok = json_tokener_new_ex(JSON_DEPTH_MAX);
 	if (tok == NULL) {
 		err_set(e, "out of memory");
 		return NULL;
 	}
-	json_tokener_set_flags(tok, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
+	json_tokener_set_flags(tok, JSON_TOKENER_STRICT);
 	obj = json_tokener_parse_ex(tok, text, (int)len);
 	fault = json_tokener_get_error(tok);
 	if (fault == json_tokener_continue) {

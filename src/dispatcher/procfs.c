@@ -25,13 +25,16 @@ static int read_cpu(const char *dir, struct procfs_load *ret, struct err *e)
 	/* user nice system idle iowait irq softirq steal */
 	uint64_t v[8] = {0};
 	FILE *f = open_in(dir, "stat", e);
-	int n;
+	char line[LINE_BYTES];
+	int n = 0;
 
 	if (f == NULL)
 		return -1;
-	n = fscanf(f,
-	    "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &v[0],
-	    &v[1], &v[2], &v[3], &v[4], &v[5], &v[6], &v[7]);
+	/* with the blank: the sum, not cpu0 */
+	if (fgets(line, sizeof line, f) != NULL && strncmp(line, "cpu ", 4) == 0)
+		n = sscanf(line + 4,
+		    "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &v[0], &v[1],
+		    &v[2], &v[3], &v[4], &v[5], &v[6], &v[7]);
 	fclose(f);
 	if (n < 4)
 		return err_set(e, "%s/stat: no cpu line", dir);

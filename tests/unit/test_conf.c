@@ -171,8 +171,8 @@ static void booleans(void **state)
 	static const struct {
 		const char *text;
 		bool is;
-	} cases[] = {{"yes", true}, {"true", true}, {"1", true}, {"on", true}, {"no", false}, {"false", false}, {"0", false},
-	    {"off", false}};
+	} cases[] = {{"yes", true}, {"true", true}, {"1", true}, {"on", true}, {"no", false}, {"false", false},
+	    {"0", false}, {"off", false}};
 	struct conf c;
 	char line[64];
 

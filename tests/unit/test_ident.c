@@ -9,8 +9,8 @@
 static void identifiers(void **state)
 {
 	static const char *const good[] = {"a", "0", "Z", "cam_2f_19", "a.b-c_d", "9..", "a--", "A1"};
-	static const char *const bad[] = {
-	    "", "_a", ".a", "-a", "..", "a b", "a/b", "a\\b", "a\n", "\na", "a%", "a\x7f", "caf\xc3\xa9", "a:b", "a'b", "a\"b"};
+	static const char *const bad[] = {"", "_a", ".a", "-a", "..", "a b", "a/b", "a\\b", "a\n", "\na", "a%", "a\x7f",
+	    "caf\xc3\xa9", "a:b", "a'b", "a\"b"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof good / sizeof *good; i++)
@@ -49,12 +49,15 @@ static void every_byte_in_an_identifier(void **state)
 
 static void uuids(void **state)
 {
-	static const char *const good[] = {"550e8400-e29b-41d4-a716-446655440000", "550E8400-E29B-41D4-A716-446655440000",
-	    "00000000-0000-0000-0000-000000000000", "ffffffff-FFFF-ffff-FFFF-ffffffffffff"};
-	static const char *const bad[] = {"", "550e8400-e29b-41d4-a716-44665544000", "550e8400-e29b-41d4-a716-4466554400000",
-	    "550e8400e29b41d4a716446655440000", "{550e8400-e29b-41d4-a716-446655440000}", "550e8400-e29b-41d4-a716-44665544000g",
-	    "550e8400-e29b-41d4-a716_446655440000", "550e8400-e29b-41d4-a71-6446655440000", " 50e8400-e29b-41d4-a716-446655440000",
-	    "-50e8400-e29b-41d4-a716-446655440000", "550e8400-e29b-41d4-a716-4466554400 0"};
+	static const char *const good[] = {"550e8400-e29b-41d4-a716-446655440000",
+	    "550E8400-E29B-41D4-A716-446655440000", "00000000-0000-0000-0000-000000000000",
+	    "ffffffff-FFFF-ffff-FFFF-ffffffffffff"};
+	static const char *const bad[] = {"", "550e8400-e29b-41d4-a716-44665544000",
+	    "550e8400-e29b-41d4-a716-4466554400000", "550e8400e29b41d4a716446655440000",
+	    "{550e8400-e29b-41d4-a716-446655440000}", "550e8400-e29b-41d4-a716-44665544000g",
+	    "550e8400-e29b-41d4-a716_446655440000", "550e8400-e29b-41d4-a71-6446655440000",
+	    " 50e8400-e29b-41d4-a716-446655440000", "-50e8400-e29b-41d4-a716-446655440000",
+	    "550e8400-e29b-41d4-a716-4466554400 0"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof good / sizeof *good; i++)
@@ -81,18 +84,14 @@ static void new_uuids_differ(void **state)
 static void text(void **state)
 {
 	static const char *const good[] = {
-	    "a",
-	    "Ada Lovelace",
-	    "\xe5\xb1\xb1\xe7\x94\xb0", /* 山田 */
-	    "\xc2\x80",                 /* the least of two bytes */
-	    "\xdf\xbf",
-	    "\xe0\xa0\x80", /* the least of three */
-	    "\xed\x9f\xbf", /* the last before the surrogates */
-	    "\xee\x80\x80", /* the first after them */
-	    "\xef\xbf\xbf",
-	    "\xf0\x90\x80\x80",     /* the least of four */
-	    "\xf4\x8f\xbf\xbf",     /* U+10FFFF */
-	    "\xf0\x9f\x93\xb7 cam", /* a camera */
+	    "a", "Ada Lovelace", "\xe5\xb1\xb1\xe7\x94\xb0", /* 山田 */
+	    "\xc2\x80",                                      /* the least of two bytes */
+	    "\xdf\xbf", "\xe0\xa0\x80",                      /* the least of three */
+	    "\xed\x9f\xbf",                                  /* the last before the surrogates */
+	    "\xee\x80\x80",                                  /* the first after them */
+	    "\xef\xbf\xbf", "\xf0\x90\x80\x80",              /* the least of four */
+	    "\xf4\x8f\xbf\xbf",                              /* U+10FFFF */
+	    "\xf0\x9f\x93\xb7 cam",                          /* a camera */
 	};
 
 	(void)state;
@@ -110,24 +109,24 @@ static void broken_text(void **state)
 	    "\x01",
 	    "\x1f",
 	    "\x7f",
-	    "\x80",             /* a continuation alone */
+	    "\x80", /* a continuation alone */
 	    "\xbf",
 	    "a\xff",
 	    "\xfe",
-	    "\xc3",             /* cut off */
+	    "\xc3", /* cut off */
 	    "\xe5\xb1",
 	    "\xf0\x9f\x93",
-	    "\xc3(",            /* no continuation */
+	    "\xc3(", /* no continuation */
 	    "\xe5\xb1(",
 	    "\xf0\x9f(\xb7",
-	    "\xc0\x80",         /* overlong NUL */
-	    "\xc0\xaf",         /* overlong '/' */
+	    "\xc0\x80", /* overlong NUL */
+	    "\xc0\xaf", /* overlong '/' */
 	    "\xc1\xbf",
 	    "\xe0\x80\xaf",
 	    "\xe0\x9f\xbf",
 	    "\xf0\x80\x80\xaf",
 	    "\xf0\x8f\xbf\xbf",
-	    "\xed\xa0\x80",     /* surrogates */
+	    "\xed\xa0\x80", /* surrogates */
 	    "\xed\xbf\xbf",
 	    "\xed\xa0\x80\xed\xb0\x80",
 	    "\xf4\x90\x80\x80", /* beyond U+10FFFF */

@@ -79,10 +79,10 @@ static void incomplete(void **state)
 /* json-c also takes 'single' quotes around names, "1." and bare control characters in strings: harmless. */
 static void malformed(void **state)
 {
-	static const char *const bad[] = {"{a:1}", "{\"a\":1,}", "{\"a\" 1}", "{\"a\":}", "{,}", "{\"a\":01}", "{\"a\":+1}",
-	    "{\"a\":.5}", "{\"a\":tru}", "{\"a\":TRUE}", "{\"a\":Null}", "{\"a\":'x'}", "{\"a\":\"\\x41\"}",
-	    "{\"a\":\"\\u12g4\"}", "{/* c */}", "{\"a\":[1,]}", "{\"a\":[1 2]}", "}", "{]", "{\"a\":--1}", "{1:2}", "{\"a\":1e}",
-	    "{\"a\":-}", "{\"a\":1-2}", "{\"a\":1.2.3}"};
+	static const char *const bad[] = {"{a:1}", "{\"a\":1,}", "{\"a\" 1}", "{\"a\":}", "{,}", "{\"a\":01}",
+	    "{\"a\":+1}", "{\"a\":.5}", "{\"a\":tru}", "{\"a\":TRUE}", "{\"a\":Null}", "{\"a\":'x'}",
+	    "{\"a\":\"\\x41\"}", "{\"a\":\"\\u12g4\"}", "{/* c */}", "{\"a\":[1,]}", "{\"a\":[1 2]}", "}", "{]",
+	    "{\"a\":--1}", "{1:2}", "{\"a\":1e}", "{\"a\":-}", "{\"a\":1-2}", "{\"a\":1.2.3}"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
@@ -176,7 +176,8 @@ static void overlong_utf8_and_surrogates(void **state)
 
 static void strings(void **state)
 {
-	struct json_object *obj = parse("{\"s\":\"text\",\"empty\":\"\",\"z\":null,\"n\":1,\"b\":true,\"l\":[],\"o\":{}}");
+	struct json_object *obj =
+	    parse("{\"s\":\"text\",\"empty\":\"\",\"z\":null,\"n\":1,\"b\":true,\"l\":[],\"o\":{}}");
 	const char *s = "before";
 	struct err e = {""};
 

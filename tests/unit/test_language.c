@@ -7,10 +7,12 @@ static void all_are(bool english, const char *const *headers, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (language_is_english(headers[i]) != english)
-			fail_msg("%s: not %s", headers[i] != NULL ? headers[i] : "NULL", english ? "English" : "Japanese");
+			fail_msg(
+			    "%s: not %s", headers[i] != NULL ? headers[i] : "NULL", english ? "English" : "Japanese");
 }
 
-#define ENGLISH(...) all_are(true, (const char *const[]){__VA_ARGS__}, sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *))
+#define ENGLISH(...) \
+	all_are(true, (const char *const[]){__VA_ARGS__}, sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *))
 #define JAPANESE(...) \
 	all_are(false, (const char *const[]){__VA_ARGS__}, sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *))
 
@@ -23,13 +25,15 @@ static void japanese_is_the_default(void **state)
 static void english(void **state)
 {
 	(void)state;
-	ENGLISH("en", "EN", "en-GB", "en-us", "en-US,en;q=0.9", "fr,en;q=0.3", "en;q=0.1", "en,*;q=0.5", " en ", "\ten");
+	ENGLISH(
+	    "en", "EN", "en-GB", "en-us", "en-US,en;q=0.9", "fr,en;q=0.3", "en;q=0.1", "en,*;q=0.5", " en ", "\ten");
 }
 
 static void the_higher_weight_wins(void **state)
 {
 	(void)state;
-	ENGLISH("ja;q=0.5,en", "ja;q=0.5, en;q=0.6", "en-GB;q=0.9, ja;q=0.8", "ja;q=0, en;q=0.001", "en;q=1.0,ja;q=0.999");
+	ENGLISH(
+	    "ja;q=0.5,en", "ja;q=0.5, en;q=0.6", "en-GB;q=0.9, ja;q=0.8", "ja;q=0, en;q=0.001", "en;q=1.0,ja;q=0.999");
 	JAPANESE("ja,en;q=0.9", "en;q=0.5,ja;q=0.6", "en;q=0.8,ja-JP", "ja,en-US;q=0.7,en;q=0.3");
 }
 
@@ -55,7 +59,8 @@ static void weight_zero_is_refused(void **state)
 static void blanks_and_case_do_not_matter(void **state)
 {
 	(void)state;
-	ENGLISH("ja;q=0.5 , en ; q=0.6", "ja ;q=0.5,en; q=0.6", "ja;Q=0.5,en;Q=0.9", ",,en,,", "ja; q=0.1,\ten;\tq=0.2");
+	ENGLISH(
+	    "ja;q=0.5 , en ; q=0.6", "ja ;q=0.5,en; q=0.6", "ja;Q=0.5,en;Q=0.9", ",,en,,", "ja; q=0.1,\ten;\tq=0.2");
 }
 
 static void other_languages_with_the_same_letters(void **state)

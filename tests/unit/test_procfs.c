@@ -72,8 +72,8 @@ static void large_numbers(void **state)
 {
 	struct procfs_load load;
 
-	accept(state, "cpu 10000000000 0 0 30000000000 0 0 0 0\n", "MemTotal: 8000000000000 kB\nMemAvailable: 2000000000000 kB\n",
-	    &load);
+	accept(state, "cpu 10000000000 0 0 30000000000 0 0 0 0\n",
+	    "MemTotal: 8000000000000 kB\nMemAvailable: 2000000000000 kB\n", &load);
 	assert_int_equal(load.cpu_total, INT64_C(40000000000));
 	near(load.memory_percent, 75);
 }

@@ -35,7 +35,8 @@ static const struct route *find(const char *method, const char *path)
 	return route_find(&r, allow, sizeof allow);
 }
 
-static void expect(const char *method, const char *path, void (*handle)(struct api *, struct request *, struct answer *))
+static void expect(
+    const char *method, const char *path, void (*handle)(struct api *, struct request *, struct answer *))
 {
 	const struct route *route = find(method, path);
 

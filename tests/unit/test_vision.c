@@ -101,10 +101,9 @@ static uint8_t mean_around(const struct gray *g, int x, int y, int radius)
 
 static void defocus(struct gray *g, int radius)
 {
-	struct gray *sharp;
-
 	for (int pass = 0; pass < 3; pass++) {
-		sharp = gray_copy(g);
+		struct gray *sharp = gray_copy(g);
+
 		for (int y = 0; y < HEIGHT; y++)
 			for (int x = 0; x < WIDTH; x++)
 				*pixel(g, x, y) = mean_around(sharp, x, y, radius);

@@ -1,0 +1,24 @@
+-- event_match(camera, primary_event, captured_at, gap): the event that a detection belongs to, or NULL. Internal: the
+-- caller holds the camera's advisory lock. The open event of the same kind whose time reaches within gap of the frame;
+-- and for a frame that comes late - before the end of what is known, or when nothing is open - a closed one.
+CREATE OR REPLACE FUNCTION camserver.event_match(
+    p_open camserver.events, p_camera text, p_primary_event text, p_captured_at timestamptz, p_gap interval) RETURNS bigint
+LANGUAGE plpgsql STABLE SET search_path = camserver, pg_temp AS $$
+DECLARE
+    v_event bigint;
+BEGIN
+    IF p_open.primary_event = p_primary_event
+       AND p_captured_at BETWEEN p_open.start_at - p_gap AND p_open.last_seen_at + p_gap THEN
+        RETURN p_open.event_id;
+    END IF;
+    -- In order, and of another kind or too long after: the specification's new event.
+    IF p_captured_at >= p_open.last_seen_at THEN
+        RETURN NULL;
+    END IF;
+    SELECT e.event_id INTO v_event FROM events e
+    WHERE e.camera_id = p_camera AND e.state = 'closed' AND e.primary_event = p_primary_event
+      AND p_captured_at >= e.start_at - p_gap AND p_captured_at <= e.end_at + p_gap
+      AND (p_captured_at <= e.end_at OR e.close_reason = 'stale')
+    ORDER BY e.start_at DESC LIMIT 1;
+    RETURN v_event;
+END $$;

@@ -1,0 +1,50 @@
+-- frame_ingest(user, uuid, camera, captured_at, priority, bytes): a frame whose image lies in the spool gets its row
+-- and its job, in one go. The same uuid again gives the same answer and changes nothing.
+-- Returns jsonb: outcome ACCEPTED with frame_uuid, job_id, duplicate; UNKNOWN_CAMERA; FRAME_CONFLICT (the uuid is
+-- another camera's frame); BAD_CAPTURED_AT (more than 5 min ahead of this clock); QUEUE_FULL with retry_after.
+-- Wakes a dispatcher only if one sleeps: NOTIFY in every transaction would serialise the commits.
+CREATE OR REPLACE FUNCTION camserver.frame_ingest(
+    p_user text, p_frame_uuid uuid, p_camera text, p_captured_at timestamptz, p_priority integer, p_image_bytes integer)
+RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
+DECLARE
+    v_now timestamptz := clock_timestamp();
+    v_max integer := setting_number('camera_queue_max');
+    v_waiting integer;
+    v_frame bigint;
+    v_job bigint;
+BEGIN
+    PERFORM 1 FROM cameras WHERE camera_id = p_camera AND enabled;
+    IF NOT FOUND THEN
+        RETURN jsonb_build_object('outcome', 'UNKNOWN_CAMERA');
+    END IF;
+    IF p_captured_at > v_now + interval '5 minutes' THEN
+        RETURN jsonb_build_object('outcome', 'BAD_CAPTURED_AT', 'server_time', rfc3339(v_now));
+    END IF;
+    SELECT count(*) INTO v_waiting FROM (
+        SELECT 1 FROM inference_jobs WHERE camera_id = p_camera AND status IN ('queued', 'waiting', 'running')
+        LIMIT v_max) w;
+    IF v_waiting >= v_max AND NOT EXISTS (SELECT 1 FROM frames WHERE frame_uuid = p_frame_uuid) THEN
+        RETURN jsonb_build_object('outcome', 'QUEUE_FULL', 'retry_after', 5, 'camera_queue', v_waiting,
+            'camera_queue_max', v_max);
+    END IF;
+
+    INSERT INTO frames (frame_uuid, camera_id, captured_at, received_at, image_bytes)
+    VALUES (p_frame_uuid, p_camera, p_captured_at, v_now, p_image_bytes)
+    ON CONFLICT (frame_uuid) DO NOTHING
+    RETURNING frame_id INTO v_frame;
+    IF v_frame IS NULL THEN
+        SELECT j.job_id INTO v_job FROM frames f LEFT JOIN inference_jobs j ON j.frame_id = f.frame_id AND j.kind = 'analyze'
+        WHERE f.frame_uuid = p_frame_uuid AND f.camera_id = p_camera LIMIT 1;
+        IF NOT FOUND THEN
+            RETURN jsonb_build_object('outcome', 'FRAME_CONFLICT');
+        END IF;
+        RETURN jsonb_build_object('outcome', 'ACCEPTED', 'frame_uuid', p_frame_uuid, 'job_id', v_job, 'duplicate', true);
+    END IF;
+
+    INSERT INTO inference_jobs (kind, priority, camera_id, frame_id, captured_at, max_attempt, created_at, available_at)
+    VALUES ('analyze', p_priority, p_camera, v_frame, p_captured_at, setting_number('job_max_attempt'), v_now, v_now)
+    RETURNING job_id INTO v_job;
+    PERFORM job_wake();
+    RETURN jsonb_build_object('outcome', 'ACCEPTED', 'frame_uuid', p_frame_uuid, 'job_id', v_job, 'duplicate', false);
+END $$;

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int spool_path(const char *spool_dir, const char *frame_uuid, char *ret, size_t size)
+{
+	int len;
+
+	if (!ident_is_uuid(frame_uuid))
+		return -1;
+	len = snprintf(ret, size, "%s/infer/%s.jpg", spool_dir, frame_uuid);
+	return len > 0 && (size_t)len < size ? 0 : -1;
+}
+
+int spool_prepare(const char *spool_dir, struct err *e)
+{
+	char path[SPOOL_PATH_MAX];
+
+	if (snprintf(path, sizeof path, "%s/infer", spool_dir) >= (int)sizeof path)
+		return err_set(e, "SPOOL_DIR is too long");
+	if (mkdir(path, 0770) < 0 && errno != EEXIST)
+		return err_set(e, "%s: %s", path, strerror(errno));
+	return 0;
+}
+
+static int write_all(int fd, const char *data, size_t len)
+{
+	while (len > 0) {
+		ssize_t n = write(fd, data, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return -1;
+		data += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+static int sync_directory(const char *spool_dir)
+{
+	char path[SPOOL_PATH_MAX];
+	int fd, result;
+
+	snprintf(path, sizeof path, "%s/infer", spool_dir);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	result = fsync(fd);
+	close(fd);
+	return result;
+}
+
+int spool_write(const char *spool_dir, const char *frame_uuid, const void *data, size_t len, bool *ret_existed, struct err *e)
+{
+	char path[SPOOL_PATH_MAX], tmp[SPOOL_PATH_MAX + 64], unique[UUID_TEXT_LEN + 1];
+	bool existed;
+	int fd, result = -1;
+
+	if (spool_path(spool_dir, frame_uuid, path, sizeof path) < 0)
+		return err_set(e, "SPOOL_DIR is too long, or the frame's id is not a UUID");
+	ident_new_uuid(unique);
+	snprintf(tmp, sizeof tmp, "%s.%s.tmp", path, unique);
+	fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0660);
+	if (fd < 0)
+		return err_set(e, "%s: %s", tmp, strerror(errno));
+	if (write_all(fd, data, len) < 0 || fsync(fd) < 0) {
+		err_set(e, "%s: %s", tmp, strerror(errno));
+		goto out;
+	}
+	existed = link(tmp, path) < 0;
+	if (existed && errno != EEXIST) {
+		err_set(e, "%s: %s", path, strerror(errno));
+		goto out;
+	}
+	if (sync_directory(spool_dir) < 0) {
+		err_set(e, "%s: %s", spool_dir, strerror(errno));
+		goto out;
+	}
+	*ret_existed = existed;
+	result = 0;
+out:
+	close(fd);
+	unlink(tmp);
+	return result;
+}
+
+int spool_remove(const char *spool_dir, const char *frame_uuid, struct err *e)
+{
+	char path[SPOOL_PATH_MAX];
+
+	if (spool_path(spool_dir, frame_uuid, path, sizeof path) < 0)
+		return err_set(e, "SPOOL_DIR is too long, or the frame's id is not a UUID");
+	if (unlink(path) < 0 && errno != ENOENT)
+		return err_set(e, "%s: %s", path, strerror(errno));
+	return 0;
+}

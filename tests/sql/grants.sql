@@ -1,0 +1,161 @@
+-- Who may do what: nothing but the functions on each role's list, and those cannot be led astray.
+BEGIN;
+SELECT plan(95);
+
+-- Runs a statement as a role and tells its SQLSTATE, or ok. The role of the session stays.
+CREATE FUNCTION pg_temp.try_as(p_role text, p_sql text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    BEGIN
+        EXECUTE format('SET LOCAL ROLE %I', p_role);
+        EXECUTE p_sql;
+        RAISE EXCEPTION 'undo' USING ERRCODE = 'ZZ000';
+    EXCEPTION WHEN OTHERS THEN
+        RETURN CASE SQLSTATE WHEN 'ZZ000' THEN 'ok' ELSE SQLSTATE END;
+    END;
+END $$;
+CREATE TEMP TABLE roles AS SELECT unnest(ARRAY['camserver_api', 'camserver_dispatcher', 'camserver_manager',
+    'camserver_ops']) AS role;
+CREATE TEMP TABLE allowed (role text, name text);
+INSERT INTO allowed SELECT 'camserver_api', unnest(ARRAY['schema_version', 'caller_identify', 'lease_acquire',
+    'lease_heartbeat', 'lease_release',
+    'system_status', 'suggest_get', 'frame_ingest']);
+INSERT INTO allowed SELECT 'camserver_dispatcher', unnest(ARRAY['schema_version', 'dispatcher_register',
+    'dispatcher_heartbeat', 'dispatcher_stop',
+    'health_report', 'counters_report', 'sweep_run', 'suggest_offer']);
+INSERT INTO allowed VALUES ('camserver_manager', 'schema_version');
+CREATE TEMP VIEW functions AS SELECT oid, proname, oid::regprocedure::text AS signature, prosecdef, proconfig, proacl,
+    proowner
+    FROM pg_proc WHERE pronamespace = 'camserver'::regnamespace;
+CREATE TEMP VIEW relations AS SELECT oid, relname, relkind, relowner FROM pg_class
+    WHERE relnamespace = 'camserver'::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'f');
+
+SELECT cmp_ok((SELECT count(*) FROM functions), '>', 30::bigint, 'there are functions to look at');
+SELECT cmp_ok((SELECT count(*) FROM relations), '>', 15::bigint, 'and tables');
+
+-- Exactly the list.
+SELECT is((SELECT array_agg(DISTINCT proname::text ORDER BY proname::text) FROM functions WHERE
+    has_function_privilege(r.role, oid, 'EXECUTE')),
+    (SELECT array_agg(name ORDER BY name) FROM allowed a WHERE a.role = r.role),
+        r.role || ' may execute its list and nothing else')
+FROM roles r WHERE r.role <> 'camserver_ops';
+SELECT ok(NOT has_function_privilege('camserver_ops', oid, 'EXECUTE'),
+    'camserver_ops may not change anything by ' || signature)
+FROM functions WHERE proname IN ('lease_acquire', 'lease_release', 'lease_revoke', 'setting_set', 'token_create',
+    'token_revoke', 'prune',
+    'sweep_run', 'usage_recount', 'camera_set', 'stream_server_set', 'suggest_offer',
+        'suggest_clear') ORDER BY signature;
+
+-- Tables, views and sequences.
+SELECT is((SELECT string_agg(relname, ', ' ORDER BY relname) FROM relations
+    WHERE has_table_privilege(r.role, oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
+       OR has_any_column_privilege(r.role, oid, 'SELECT, INSERT, UPDATE, REFERENCES')), NULL,
+           r.role || ' has no privilege on any table or view')
+FROM roles r WHERE r.role <> 'camserver_ops';
+SELECT is((SELECT string_agg(relname, ', ' ORDER BY relname) FROM relations WHERE relkind <> 'v' AND
+    has_any_column_privilege('camserver_ops', oid, 'SELECT')), NULL,
+    'camserver_ops reads no table');
+SELECT is((SELECT string_agg(relname, ', ' ORDER BY relname) FROM relations WHERE
+    has_any_column_privilege('camserver_ops', oid, 'INSERT, UPDATE')
+    OR has_table_privilege('camserver_ops', oid, 'DELETE, TRUNCATE')), NULL, 'and writes nothing');
+SELECT is((SELECT string_agg(relname, ', ' ORDER BY relname) FROM pg_class WHERE relnamespace =
+    'camserver'::regnamespace AND relkind = 'S'
+    AND has_sequence_privilege(r.role, oid, 'SELECT, USAGE, UPDATE')), NULL, r.role || ' has no sequence') FROM roles r;
+SELECT ok(NOT has_schema_privilege(r.role, 'camserver', 'CREATE'),
+    r.role || ' creates nothing in the schema') FROM roles r;
+SELECT ok(NOT pg_has_role(r.role, 'camserver_owner', 'MEMBER'), r.role || ' is no member of the owner') FROM roles r;
+SELECT ok(NOT rolsuper AND NOT rolcreaterole AND NOT rolcreatedb AND NOT rolbypassrls,
+    rolname || ' is an ordinary role')
+FROM pg_roles WHERE rolname ~ '^camserver_' ORDER BY rolname;
+
+-- Really.
+SELECT is((SELECT string_agg(relname || '=' || t, ', ') FROM relations, pg_temp.try_as(r.role,
+    format('SELECT 1 FROM camserver.%I LIMIT 1', relname)) t
+    WHERE t <> '42501'), NULL, r.role || ' is refused when it reads any of them') FROM roles r WHERE r.role <>
+        'camserver_ops';
+SELECT is((SELECT string_agg(relname || '=' || t, ', ') FROM relations, pg_temp.try_as(r.role,
+    format('DELETE FROM camserver.%I', relname)) t
+    WHERE relkind = 'r' AND t <> '42501'), NULL, r.role || ' is refused when it deletes from any table') FROM roles r;
+SELECT is(pg_temp.try_as('camserver_api', 'UPDATE camserver.stream_usage SET units_used = 0'), '42501',
+    'camserver_api cannot set usage');
+SELECT is(pg_temp.try_as('camserver_api', $$INSERT INTO camserver.users VALUES ('x', 'operator')$$), '42501',
+    'camserver_api cannot make itself an operator');
+SELECT is(pg_temp.try_as('camserver_api', 'SELECT token_sha256 FROM camserver.api_tokens'), '42501',
+    'camserver_api cannot read tokens');
+SELECT is(pg_temp.try_as('camserver_api', $$SELECT camserver.token_create('x', 'operator', sha256('x'))$$), '42501',
+    'nor make one');
+SELECT is(pg_temp.try_as('camserver_api', $$SELECT camserver.setting_set('recover_hold_sec', '1')$$), '42501',
+    'nor change a setting');
+SELECT is(pg_temp.try_as('camserver_api', 'SELECT camserver.lease_sweep()'), '42501', 'nor sweep');
+SELECT is(pg_temp.try_as('camserver_api', $$SELECT camserver.lease_end('default', NULL, NULL, now())$$), '42501',
+    'nor call an internal function');
+SELECT is(pg_temp.try_as('camserver_api', 'CREATE TABLE camserver.x ()'), '42501', 'nor create a table');
+SELECT is(pg_temp.try_as('camserver_dispatcher', $$SELECT camserver.lease_acquire('u', 'c')$$), '42501',
+    'camserver_dispatcher cannot take a lease');
+SELECT is(pg_temp.try_as('camserver_dispatcher', $$SELECT camserver.lease_sweep()$$), '42501',
+    'nor sweep but by sweep_run');
+SELECT is(pg_temp.try_as('camserver_dispatcher', 'UPDATE camserver.sweeps SET next_run_at = now()'), '42501',
+    'nor write the sweeps');
+SELECT is(pg_temp.try_as('camserver_manager', 'SELECT camserver.sweep_run()'), '42501',
+    'camserver_manager cannot sweep at all');
+
+-- What they may do works with nothing but that.
+SELECT camserver.camera_set('t_cam') \g /dev/null
+SELECT is(pg_temp.try_as('camserver_api', sql), 'ok', 'camserver_api: ' || sql) FROM unnest(ARRAY[
+    'SELECT camserver.schema_version()',
+    $$SELECT * FROM camserver.caller_identify('viewer', sha256('x'), NULL, NULL)$$,
+    $$SELECT camserver.lease_acquire('u', 't_cam', 'main', true)$$,
+    $$SELECT camserver.lease_heartbeat('u', gen_random_uuid())$$,
+    $$SELECT camserver.lease_release('u', gen_random_uuid())$$,
+    $$SELECT camserver.system_status('user:x')$$,
+    $$SELECT camserver.suggest_get('user:x')$$]) sql;
+SELECT is(pg_temp.try_as('camserver_dispatcher', sql), 'ok', 'camserver_dispatcher: ' || sql) FROM unnest(ARRAY[
+    'SELECT camserver.schema_version()',
+    $$SELECT camserver.dispatcher_register(gen_random_uuid(), 'h', 1, 'v', 'default')$$,
+    'SELECT camserver.dispatcher_heartbeat(gen_random_uuid())',
+    'SELECT camserver.dispatcher_stop(gen_random_uuid())',
+    $$SELECT camserver.health_report(NULL, 'h', 0, 1, 1, 1, 'normal', false, false)$$,
+    $$SELECT camserver.counters_report('h', 'e', '{"requests":1}')$$,
+    $$SELECT camserver.suggest_offer('t_cam', 100)$$]) sql;
+SELECT is((SELECT string_agg(n::text, ',') FROM generate_series(1, 4) n, pg_temp.try_as('camserver_dispatcher',
+    'SELECT camserver.sweep_run()') t WHERE t <> 'ok'), NULL,
+    'camserver_dispatcher: sweeps');
+SELECT is(pg_temp.try_as('camserver_ops', format('SELECT v::text FROM camserver.%I v', relname)), 'ok',
+    'camserver_ops reads the view ' || relname)
+FROM relations WHERE relkind = 'v' ORDER BY relname;
+SELECT is(pg_temp.try_as('camserver_ops', sql), 'ok', 'camserver_ops: ' || sql) FROM unnest(ARRAY[
+    'SELECT camserver.schema_version()', 'SELECT camserver.system_status()',
+        $$SELECT camserver.setting_number('recover_hold_sec')$$,
+    'SELECT camserver.rfc3339(now())']) sql;
+
+-- The functions themselves.
+SELECT is((SELECT string_agg(signature, ', ' ORDER BY signature) FROM functions WHERE prosecdef
+    AND NOT coalesce(proconfig @> ARRAY['search_path=camserver, pg_temp'], false)), NULL,
+        'every SECURITY DEFINER function has a fixed search_path');
+SELECT cmp_ok((SELECT count(*) FROM functions WHERE prosecdef), '>', 15::bigint, 'of which there are many');
+SELECT is((SELECT string_agg(signature, ', ' ORDER BY signature) FROM functions f WHERE proacl IS NULL
+    OR EXISTS (SELECT 1 FROM aclexplode(f.proacl) x WHERE x.grantee = 0)), NULL, 'no function is executable by PUBLIC');
+SELECT is((SELECT string_agg(signature, ', ') FROM functions f JOIN allowed a ON a.name = f.proname WHERE NOT
+    prosecdef), NULL,
+    'what the programs call runs with the owner''s rights');
+SELECT is((SELECT string_agg(signature, ', ') FROM functions WHERE proowner <> 'camserver_owner'::regrole), NULL,
+    'camserver_owner owns every function');
+SELECT is((SELECT string_agg(relname, ', ') FROM relations WHERE relowner <> 'camserver_owner'::regrole), NULL,
+    'and every table and view');
+SELECT is((SELECT string_agg(relname, ', ') FROM pg_class c WHERE relnamespace = 'camserver'::regnamespace
+    AND EXISTS (SELECT 1 FROM aclexplode(c.relacl) x WHERE x.grantee = 0)), NULL,
+        'PUBLIC has no privilege on any of them');
+
+-- A table of the caller's own does not get in the way of a function.
+CREATE FUNCTION pg_temp.shadowed() RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    CREATE TEMP TABLE modal_leases (lease_id uuid);
+    CREATE TEMP TABLE settings (name text, value text);
+    RETURN (camserver.lease_acquire('shadow', 't_cam'))->>'outcome';
+END $$;
+SELECT is(pg_temp.shadowed(), 'GRANTED', 'temporary tables of the same names change nothing');
+SELECT is((SELECT setting FROM (SELECT unnest(setconfig) AS setting FROM pg_db_role_setting WHERE setrole =
+    'camserver_api'::regrole) s
+    WHERE setting LIKE 'statement_timeout=%'), 'statement_timeout=5s', 'a request has a time limit');
+
+SELECT * FROM finish();
+ROLLBACK;
