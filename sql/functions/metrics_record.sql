@@ -9,8 +9,8 @@ BEGIN
         rejections_total, units_used, modal_budget, active_ui_users)
     SELECT (v_status->>'active_modals')::integer, (v_status->>'suggest_active')::boolean,
         coalesce((v_status->>'cpu_percent')::numeric, 0), coalesce((v_status->>'memory_percent')::numeric, 0),
-        coalesce(sum(total) FILTER (WHERE name = 'lease_granted' OR name LIKE 'lease_refused_%'), 0),
-        coalesce(sum(total) FILTER (WHERE name LIKE 'lease_refused_%'), 0),
+        coalesce(sum(value) FILTER (WHERE name = 'lease_granted' OR name LIKE 'lease_refused_%'), 0),
+        coalesce(sum(value) FILTER (WHERE name LIKE 'lease_refused_%'), 0),
         (v_status->>'modal_usage')::integer, (v_status->>'modal_budget')::integer,
         (v_status->>'active_ui_users')::integer
     FROM host_counters;

@@ -1,7 +1,7 @@
 -- setting_number(name): a numeric tunable. An unknown name is an error, not NULL: a typing error must not
 -- switch a limit off.
 CREATE OR REPLACE FUNCTION camserver.setting_number(p_name text) RETURNS numeric
-LANGUAGE plpgsql STABLE SET search_path = camserver, pg_temp AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
 DECLARE
     v_value text;
 BEGIN

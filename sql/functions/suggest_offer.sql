@@ -45,7 +45,7 @@ BEGIN
             RETURN 'weak';
         END IF;
         v_decision := 'switched';
-    ELSIF v_state.expires_at > v_now - make_interval(secs => setting_number('suggest_pause_sec')::float8) THEN
+    ELSIF v_state.camera_id IS NOT NULL AND v_state.expires_at > v_now - make_interval(secs => setting_number('suggest_pause_sec')::float8) THEN
         RETURN 'pause';
     ELSE
         v_decision := 'started';

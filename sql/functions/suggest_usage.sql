@@ -2,7 +2,7 @@
 -- stream for each active viewer, if the suggested camera is there. 0 when nothing is suggested.
 -- (In plpgsql, as everything on a request's path: it keeps its plan, where SQL functions are planned at every call.)
 CREATE OR REPLACE FUNCTION camserver.suggest_usage(p_server text, p_sub_cost integer, p_at timestamptz) RETURNS integer
-LANGUAGE plpgsql STABLE AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
 DECLARE
     v_users integer;
 BEGIN

@@ -1,6 +1,6 @@
 -- system_status(user): the state of admission as GET /api/system/status answers it: the seed's fields summed
 -- over the stream servers (the worst host's load), then each server by itself. Notes that the user is looking.
--- A host whose sample is stale is not healthy.
+-- A host whose sample is stale is not healthy; a stream server that no host is known of says nothing.
 CREATE OR REPLACE FUNCTION camserver.system_status(p_user text DEFAULT NULL) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
 DECLARE
@@ -14,20 +14,20 @@ BEGIN
             s.max_ui_users * s.sub_cost AS suggest_reserved, suggest_usage(s.stream_server_id, s.sub_cost, v_now) AS suggest_used,
             u.active_modals, u.units_used, stream_budget(s, v_now) AS budget,
             h.cpu_percent, h.memory_percent, h.swap_mb, h.reason,
-            CASE WHEN h.sampled_at > v_now - v_stale THEN h.level ELSE 'stale' END AS level
+            CASE WHEN s.host IS NULL THEN 'unknown' WHEN h.sampled_at > v_now - v_stale THEN h.level ELSE 'stale' END AS level
         FROM stream_servers s JOIN stream_usage u USING (stream_server_id)
         LEFT JOIN system_health h ON h.host = s.host
     )
     SELECT jsonb_build_object(
-        'healthy', coalesce(bool_and(level IN ('normal', 'warning')), false),
+        'healthy', coalesce(bool_and(level IN ('normal', 'warning')) FILTER (WHERE level <> 'unknown'), false),
         'cpu_percent', max(cpu_percent)::float8,
         'memory_percent', max(memory_percent)::float8,
         'active_modals', coalesce(sum(active_modals), 0),
         'modal_budget_remaining', coalesce(sum(greatest(0, budget - units_used)), 0),
-        'suggest_active', (SELECT expires_at > v_now FROM suggest_state),
+        'suggest_active', (SELECT expires_at > v_now AND camera_id IS NOT NULL FROM suggest_state),
         'swap_mb', max(swap_mb)::float8,
         'level', CASE WHEN bool_or(level = 'overload') THEN 'overload' WHEN bool_or(level = 'stale') THEN 'stale'
-            WHEN bool_or(level = 'warning') THEN 'warning' ELSE 'normal' END,
+            WHEN bool_or(level = 'warning') THEN 'warning' WHEN bool_or(level = 'normal') THEN 'normal' ELSE 'unknown' END,
         'modal_budget', coalesce(sum(budget), 0),
         'modal_usage', coalesce(sum(units_used), 0),
         'active_ui_users', (SELECT active_ui_users FROM suggest_state),

@@ -15,7 +15,8 @@ BEGIN
         ORDER BY s.lock_id
     LOOP
         PERFORM pg_advisory_xact_lock(lock_class('stream'), v_wrong.lock_id);
-        UPDATE stream_usage u SET units_used = l.units, active_modals = l.n, units_cap = greatest(u.units_cap, l.units)
+        UPDATE stream_usage u SET units_used = l.units, active_modals = l.n, units_cap = greatest(u.units_cap, l.units),
+            next_dead_at = '-infinity' -- the next sweep finds the right time
         FROM (SELECT coalesce(sum(units), 0)::integer AS units, count(*)::integer AS n
               FROM modal_leases WHERE stream_server_id = v_wrong.stream_server_id) l
         WHERE u.stream_server_id = v_wrong.stream_server_id AND (u.units_used, u.active_modals) <> (l.units, l.n);

@@ -62,9 +62,8 @@ CREATE TABLE camserver.host_counters (
     host       text NOT NULL,
     name       text NOT NULL,
     epoch      text NOT NULL,
-    last_value bigint NOT NULL,
-    total      bigint NOT NULL,
+    value      bigint NOT NULL,
     updated_at timestamptz NOT NULL,
-    PRIMARY KEY (host, name)
+    PRIMARY KEY (host, name, epoch)
 ) WITH (fillfactor = 50);
-COMMENT ON COLUMN camserver.host_counters.epoch IS 'The life of the shared memory that last_value counts in; a new life starts at 0.';
+COMMENT ON COLUMN camserver.host_counters.epoch IS 'The life of the shared memory that value counts in; a new life starts at 0.';

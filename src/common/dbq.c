@@ -5,6 +5,7 @@
 #include "common/db.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,9 @@ struct dbq {
 	int64_t due;    /* DOWN: next try; CONNECTING, BUSY: give up */
 	int64_t wait_ms; /* DOWN: grows with every failure */
 	unsigned long connections;
+	const char *channel;
+	bool notified;
+	char listen[80];
 	struct call *head, **tail;
 	size_t length;
 	struct err fault;
@@ -121,6 +125,16 @@ static void fail(struct dbq *q, int64_t now, const char *why)
 	refuse_waiting(q);
 }
 
+void dbq_give_up(struct dbq *q)
+{
+	fail(q, clock_ms(), "the connection is given up");
+}
+
+void dbq_rename(struct dbq *q, const char *url)
+{
+	q->url = url;
+}
+
 static void ignore_notice(void *arg, const char *message)
 {
 	(void)arg;
@@ -138,6 +152,33 @@ static void start_connecting(struct dbq *q, int64_t now)
 	q->due = now + CONNECT_MS;
 	if (q->conn == NULL || PQstatus(q->conn) == CONNECTION_BAD)
 		fail(q, now, "cannot connect to the database");
+}
+
+static void listening(void *arg, PGresult *result, const char *error)
+{
+	struct dbq *q = arg;
+
+	(void)result;
+	(void)error;
+	q->notified = true;
+}
+
+/* A channel's name cannot be a parameter; it is one of ours, not a user's. */
+static void start_listening(struct dbq *q, int64_t now)
+{
+	snprintf(q->listen, sizeof q->listen, "LISTEN %s", q->channel);
+	if (dbq_submit(q, q->listen, 0, NULL, listening, q) < 0)
+		fail(q, now, "out of memory");
+}
+
+static void take_notifications(struct dbq *q)
+{
+	PGnotify *n;
+
+	while ((n = PQnotifies(q->conn)) != NULL) {
+		q->notified = true;
+		PQfreemem(n);
+	}
 }
 
 static void go_on_connecting(struct dbq *q, int64_t now)
@@ -160,6 +201,8 @@ static void go_on_connecting(struct dbq *q, int64_t now)
 		q->connections++;
 		if (PQsetnonblocking(q->conn, 1) != 0)
 			fail(q, now, "cannot make the connection non-blocking");
+		else if (q->channel != NULL)
+			start_listening(q, now);
 	}
 }
 
@@ -214,8 +257,12 @@ static void look_idle(struct dbq *q, int64_t now)
 {
 	struct pollfd p = {.fd = PQsocket(q->conn), .events = POLLIN};
 
-	if (poll(&p, 1, 0) > 0 && (PQconsumeInput(q->conn) != 1 || PQstatus(q->conn) != CONNECTION_OK))
+	if (poll(&p, 1, 0) <= 0)
+		return;
+	if (PQconsumeInput(q->conn) != 1 || PQstatus(q->conn) != CONNECTION_OK)
 		fail(q, now, "the database closed the connection");
+	else
+		take_notifications(q);
 }
 
 void dbq_step(struct dbq *q, int64_t now)
@@ -252,6 +299,19 @@ short dbq_events(const struct dbq *q)
 int64_t dbq_wake_at(const struct dbq *q)
 {
 	return q->state == IDLE ? (q->head != NULL ? 0 : INT64_MAX) : q->due;
+}
+
+void dbq_listen(struct dbq *q, const char *channel)
+{
+	q->channel = channel;
+}
+
+bool dbq_notified(struct dbq *q)
+{
+	bool notified = q->notified;
+
+	q->notified = false;
+	return notified;
 }
 
 bool dbq_connected(const struct dbq *q)

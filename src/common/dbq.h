@@ -27,12 +27,23 @@ void dbq_free(struct dbq *q);
  * out: then done is not called. While the database is away statements fail at once, from dbq_step(). */
 int dbq_submit(struct dbq *q, const char *sql, int n, const char *const *params, dbq_done *done, void *arg);
 
+/* Answers everything that waits as lost, as if the database had gone. */
+void dbq_give_up(struct dbq *q);
+/* The same URL in memory that lives on. */
+void dbq_rename(struct dbq *q, const char *url);
+
 /* For the loop: the descriptor to wait for (-1: none), with which poll events, until when (a clock_ms() time) at
  * the latest, and what to do then. */
 int dbq_fd(const struct dbq *q);
 short dbq_events(const struct dbq *q);
 int64_t dbq_wake_at(const struct dbq *q);
 void dbq_step(struct dbq *q, int64_t now);
+
+/* Makes this connection hear a channel, from its next start on; channel is a plain lower-case name that must live
+ * on. dbq_notified() is true once for any number of notifications, and after every reconnection, since some may
+ * have been missed. */
+void dbq_listen(struct dbq *q, const char *channel);
+bool dbq_notified(struct dbq *q);
 
 bool dbq_connected(const struct dbq *q);
 /* Number of connections made so far: a change tells that it is another session. */

@@ -129,8 +129,13 @@ void metrics_close(struct metrics *m)
 
 void metrics_add(struct metrics *m, enum metric which)
 {
+	metrics_add_n(m, which, 1);
+}
+
+void metrics_add_n(struct metrics *m, enum metric which, uint64_t n)
+{
 	if (m != NULL)
-		atomic_fetch_add_explicit(&m->page->values[which], 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&m->page->values[which], n, memory_order_relaxed);
 }
 
 uint64_t metrics_get(const struct metrics *m, enum metric which)

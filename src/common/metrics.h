@@ -20,7 +20,15 @@
 	X(REQUESTS, "requests") \
 	X(BAD_REQUESTS, "bad_requests") \
 	X(DB_UNAVAILABLE, "db_unavailable") \
-	X(DB_RECONNECTS, "db_reconnects")
+	X(DB_RECONNECTS, "db_reconnects") \
+	X(JOBS_CLAIMED, "jobs_claimed") \
+	X(JOBS_DONE, "jobs_done") \
+	X(JOBS_RETRIED, "jobs_retried") \
+	X(JOBS_DEAD, "jobs_dead") \
+	X(FENCED_WRITES, "fenced_writes") \
+	X(NODE_REQUESTS, "node_requests") \
+	X(NODE_CONNECTIONS, "node_connections") \
+	X(SCHEMA_PUSHES, "schema_pushes")
 
 enum metric {
 #define X(id, name) METRIC_##id,
@@ -38,6 +46,7 @@ struct metrics;
 struct metrics *metrics_open(const char *dir, struct err *e);
 void metrics_close(struct metrics *m);
 void metrics_add(struct metrics *m, enum metric which);
+void metrics_add_n(struct metrics *m, enum metric which, uint64_t n);
 uint64_t metrics_get(const struct metrics *m, enum metric which);
 const char *metrics_name(enum metric which);
 /* The life of this file: METRICS_EPOCH_LEN hex digits. */

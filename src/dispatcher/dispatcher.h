@@ -9,22 +9,38 @@
 #include "common/ident.h"
 #include "common/metrics.h"
 #include "policy/health.h"
+#include "policy/node.h"
 
-#include <curl/curl.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+struct http;
+struct http_transfer;
+struct job;
+struct json_object;
+struct reader;
+
+/* Elements of a jsonb array on their way into the database. */
+struct outbox {
+	struct json_object *waiting, *sent;
+	size_t singles; /* so many from the front go one by one: their batch was refused */
+	int64_t due;    /* not before */
+};
 
 struct dispatcher {
 	struct conf conf;
 	struct dbq *db;
 	struct metrics *metrics;
-	CURLM *http;
+	struct http *http;
+	struct reader *reader;
+	struct dbq *ear; /* hears of new jobs on a connection of its own */
 	int signal_fd;
 	char id[UUID_TEXT_LEN + 1]; /* of this process start */
 
 	struct {
 		bool registered, asking, stopping, stopped;
 		int64_t due;
+		int64_t interval_ms;
 	} membership;
 	struct {
 		struct health_state state;
@@ -39,6 +55,18 @@ struct dispatcher {
 		bool asking;
 		int64_t due;
 	} sweeper, counters;
+	struct outbox results, failures;
+	struct {
+		struct job *jobs; /* claimed and not yet on their way back */
+		size_t held, sending;
+		size_t inflight_max;
+		int64_t backoff_base_ms, backoff_max_ms;
+		bool claiming, stopping;
+		int64_t due;
+		struct node_state node;
+		struct http_transfer *probe, *push;
+		bool asking_push;
+	} analyze;
 };
 
 #endif

@@ -3,8 +3,12 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "dispatcher/analyze.h"
+#include "dispatcher/commit.h"
 #include "dispatcher/counters.h"
+#include "dispatcher/http.h"
 #include "dispatcher/membership.h"
+#include "dispatcher/reader.h"
 #include "dispatcher/sampler.h"
 #include "dispatcher/sweeper.h"
 
@@ -15,13 +19,15 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
-enum { WAIT_MAX_MS = 1000, STOP_MS = 10000 };
+enum { WAIT_MAX_MS = 1000, FINISH_MS = 7000, STOP_MS = 10000, FDS_MAX = 4 };
 
 static int64_t (*const ticks[])(struct dispatcher *d, int64_t now) = {
     membership_tick,
     sampler_tick,
     sweeper_tick,
     counters_tick,
+    analyze_tick,
+    commit_tick,
 };
 
 static void take_signals(struct dispatcher *d, bool *stop, void (*reload)(struct dispatcher *d))
@@ -53,44 +59,66 @@ static void watch_connection(struct dispatcher *d, bool *was_connected)
 	*was_connected = connected;
 }
 
+static void add_dbq(struct curl_waitfd *fds, unsigned *n, const struct dbq *q, int64_t *until)
+{
+	if (dbq_wake_at(q) < *until)
+		*until = dbq_wake_at(q);
+	if (dbq_fd(q) < 0)
+		return;
+	fds[*n].fd = dbq_fd(q);
+	fds[*n].events = (short)(CURL_WAIT_POLLIN | ((dbq_events(q) & POLLOUT) != 0 ? CURL_WAIT_POLLOUT : 0));
+	(*n)++;
+}
+
 /* Waits for whatever comes first. */
 static void wait_once(struct dispatcher *d, int64_t until)
 {
-	struct curl_waitfd fds[2] = {{.fd = d->signal_fd, .events = CURL_WAIT_POLLIN}};
-	int64_t now = clock_ms(), wait = until - now;
-	unsigned n = 1;
+	struct curl_waitfd fds[FDS_MAX] = {
+	    {.fd = d->signal_fd, .events = CURL_WAIT_POLLIN}, {.fd = reader_fd(d->reader), .events = CURL_WAIT_POLLIN}};
+	int64_t now = clock_ms(), wait;
+	unsigned n = 2;
 
-	if (dbq_fd(d->db) >= 0) {
-		fds[n].fd = dbq_fd(d->db);
-		fds[n].events = (short)(CURL_WAIT_POLLIN | ((dbq_events(d->db) & POLLOUT) != 0 ? CURL_WAIT_POLLOUT : 0));
-		n++;
-	}
-	if (dbq_wake_at(d->db) - now < wait)
-		wait = dbq_wake_at(d->db) - now;
+	add_dbq(fds, &n, d->db, &until);
+	add_dbq(fds, &n, d->ear, &until);
+	wait = until - now;
 	if (wait > WAIT_MAX_MS)
 		wait = WAIT_MAX_MS;
-	curl_multi_poll(d->http, fds, n, wait > 0 ? (int)wait : 0, NULL);
+	curl_multi_poll(http_multi(d->http), fds, n, wait > 0 ? (int)wait : 0, NULL);
+}
+
+/* From SIGTERM on: requests under way may finish, for a while; then everything is given back, written, and signed off. */
+static void go_on_stopping(struct dispatcher *d, int64_t since)
+{
+	if (!d->analyze.stopping) {
+		log_info("stopping");
+		sd_notify(0, "STOPPING=1");
+		analyze_stop(d);
+	}
+	if (clock_ms() - since > FINISH_MS)
+		analyze_abort(d);
+	if (analyze_idle(d) && (commit_pending(d) == 0 || !dbq_connected(d->db)) && !d->membership.stopping)
+		membership_stop(d);
 }
 
 void loop_run(struct dispatcher *d, void (*reload)(struct dispatcher *d))
 {
 	uint64_t watchdog_us = 0;
 	bool stop = false, was_connected = false;
-	int64_t give_up = INT64_MAX, until = 0;
+	int64_t stop_since = 0, until = 0;
 
 	sd_watchdog_enabled(0, &watchdog_us);
 	sd_notify(0, "READY=1");
-	while (!(d->membership.stopped && dbq_idle(d->db)) && clock_ms() < give_up) {
+	while (!(d->membership.stopped && dbq_idle(d->db)) && !(stop && clock_ms() - stop_since > STOP_MS)) {
 		wait_once(d, until);
 		take_signals(d, &stop, reload);
 		dbq_step(d->db, clock_ms());
+		dbq_step(d->ear, clock_ms());
+		http_step(d->http);
 		watch_connection(d, &was_connected);
-		if (stop && !d->membership.stopping) {
-			log_info("stopping");
-			sd_notify(0, "STOPPING=1");
-			membership_stop(d);
-			give_up = clock_ms() + STOP_MS;
-		}
+		if (stop && stop_since == 0)
+			stop_since = clock_ms();
+		if (stop)
+			go_on_stopping(d, stop_since);
 		until = INT64_MAX;
 		for (size_t i = 0; i < sizeof ticks / sizeof *ticks && !d->membership.stopping; i++) {
 			int64_t next = ticks[i](d, clock_ms());
@@ -98,6 +126,7 @@ void loop_run(struct dispatcher *d, void (*reload)(struct dispatcher *d))
 			until = next < until ? next : until;
 		}
 		dbq_step(d->db, clock_ms());
+		http_step(d->http);
 		if (watchdog_us > 0)
 			sd_notify(0, "WATCHDOG=1");
 	}

@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cam-dispatcher: samples the host's health, does the periodic work, and works on the job queue. Any number may
  * run, on any host that reaches the database. */
+#include "common/clock.h"
 #include "common/log.h"
 #include "common/program.h"
+#include "dispatcher/commit.h"
+#include "dispatcher/http.h"
+#include "dispatcher/job.h"
 #include "dispatcher/loop.h"
+#include "dispatcher/reader.h"
+
+#include <curl/curl.h>
 
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -27,11 +35,26 @@ static int open_signals(void)
 	return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
+/* The two connections to the database. */
+static int open_database(const struct conf *conf, struct dbq **ret_db, struct dbq **ret_ear)
+{
+	*ret_db = dbq_new(conf->database_url, "cam-dispatcher", (int)conf->db_timeout_ms);
+	*ret_ear = dbq_new(conf->database_url, "cam-dispatcher listening", (int)conf->db_timeout_ms);
+	if (*ret_db == NULL || *ret_ear == NULL) {
+		dbq_free(*ret_db);
+		dbq_free(*ret_ear);
+		*ret_db = *ret_ear = NULL;
+		return -1;
+	}
+	dbq_listen(*ret_ear, "camserver_jobs");
+	return 0;
+}
+
 /* A configuration that cannot be read leaves the running one as it is. */
 static void reload(struct dispatcher *d)
 {
+	struct dbq *db, *ear;
 	struct conf conf;
-	struct dbq *db;
 	struct err e;
 
 	if (program_reload(arg_count, arg_values, &conf, &e) < 0) {
@@ -39,20 +62,22 @@ static void reload(struct dispatcher *d)
 		conf_free(&conf);
 		return;
 	}
-	db = dbq_new(conf.database_url, "cam-dispatcher", (int)conf.db_timeout_ms);
-	if (db == NULL) {
-		log_error("configuration not reloaded: out of memory");
-		conf_free(&conf);
-		return;
-	}
-	dbq_free(d->db);
-	conf_free(&d->conf);
-	d->db = db;
-	d->conf = conf;
-	d->membership.asking = d->sampler.asking = d->sweeper.asking = d->counters.asking = false;
-	d->membership.registered = d->sampler.known = false;
-	d->membership.due = 0;
 	log_open("cam-dispatcher", (enum log_level)conf.log_level);
+	if (strcmp(conf.database_url, d->conf.database_url) != 0 && open_database(&conf, &db, &ear) == 0) {
+		/* What the old connection was asked is answered as lost; nobody waits for it any more. */
+		dbq_give_up(d->db);
+		dbq_free(d->db);
+		dbq_free(d->ear);
+		d->db = db;
+		d->ear = ear;
+		d->membership.registered = d->sampler.known = false;
+		d->membership.due = 0;
+	} else {
+		dbq_rename(d->db, conf.database_url);
+		dbq_rename(d->ear, conf.database_url);
+	}
+	conf_free(&d->conf);
+	d->conf = conf;
 	log_info("configuration reloaded");
 }
 
@@ -72,22 +97,31 @@ int main(int argc, char **argv)
 	status = EXIT_FAILURE;
 	ident_new_uuid(d.id);
 	d.sampler.limits = health_default_limits;
+	d.membership.interval_ms = 10000;
+	d.analyze.inflight_max = 8;
+	d.analyze.backoff_base_ms = 1000;
+	d.analyze.backoff_max_ms = 60000;
 	d.metrics = metrics_open(d.conf.run_dir, &e);
 	if (d.metrics == NULL)
 		log_warning("going on without counters: %s", e.msg);
 	d.signal_fd = open_signals();
-	d.db = dbq_new(d.conf.database_url, program.name, (int)d.conf.db_timeout_ms);
-	if (d.signal_fd < 0 || d.db == NULL || curl_global_init(CURL_GLOBAL_DEFAULT) != 0 ||
-	    (d.http = curl_multi_init()) == NULL) {
-		log_error("cannot start: out of memory or descriptors");
+	srandom((unsigned)getpid() ^ (unsigned)clock_ms());
+	if (d.signal_fd < 0 || curl_global_init(CURL_GLOBAL_DEFAULT) != 0 || open_database(&d.conf, &d.db, &d.ear) < 0 ||
+	    (d.http = http_new(&e)) == NULL || (d.reader = reader_new(&e)) == NULL) {
+		log_error("cannot start: out of memory, threads or descriptors");
 		goto out;
 	}
 	loop_run(&d, reload);
 	log_info("stopped");
 	status = EXIT_SUCCESS;
 out:
-	curl_multi_cleanup(d.http);
+	reader_free(d.reader);
+	while (d.analyze.jobs != NULL)
+		job_free(d.analyze.jobs);
+	http_free(d.http);
 	curl_global_cleanup();
+	commit_free(&d);
+	dbq_free(d.ear);
 	dbq_free(d.db);
 	metrics_close(d.metrics);
 	if (d.signal_fd >= 0)

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dispatcher/membership.h"
 
+#include "common/clock.h"
+#include "common/json.h"
 #include "common/log.h"
 #include "config.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
-enum { HEARTBEAT_MS = 10000, RETRY_MS = 1000 };
+enum { RETRY_MS = 1000 };
 
 static void registered(void *arg, PGresult *result, const char *error)
 {
@@ -15,10 +17,33 @@ static void registered(void *arg, PGresult *result, const char *error)
 
 	d->membership.asking = false;
 	d->membership.registered = result != NULL && PQresultStatus(result) == PGRES_TUPLES_OK;
+	d->membership.due = 0; /* the first heartbeat brings the tunables */
 	if (d->membership.registered)
 		log_info("registered as %s on host %s", d->id, d->conf.host_name);
 	else
 		log_warning("cannot register: %s", error);
+}
+
+/* The tunables that come with a heartbeat. False if the database does not know this process. */
+static bool read_tunables(struct dispatcher *d, const char *text)
+{
+	struct json_object *json = json_tokener_parse(text);
+	int64_t stale_sec = 0, inflight = 0;
+	bool known = false;
+
+	if (json == NULL)
+		return false;
+	(void)json_get_bool(json, "known", &known, NULL);
+	(void)json_get_int64(json, "dispatcher_stale_sec", &stale_sec, NULL);
+	(void)json_get_int64(json, "analyze_inflight", &inflight, NULL);
+	(void)json_get_int64(json, "job_backoff_base_ms", &d->analyze.backoff_base_ms, NULL);
+	(void)json_get_int64(json, "job_backoff_max_ms", &d->analyze.backoff_max_ms, NULL);
+	if (stale_sec > 0)
+		d->membership.interval_ms = stale_sec * 1000 / 3;
+	if (inflight > 0)
+		d->analyze.inflight_max = (size_t)inflight;
+	json_object_put(json);
+	return known;
 }
 
 static void beaten(void *arg, PGresult *result, const char *error)
@@ -28,8 +53,10 @@ static void beaten(void *arg, PGresult *result, const char *error)
 	d->membership.asking = false;
 	if (result == NULL || PQresultStatus(result) != PGRES_TUPLES_OK) {
 		log_warning("no heartbeat: %s", error);
-		d->membership.due = 0;
-	} else if (PQgetvalue(result, 0, 0)[0] != 't') {
+		d->membership.due = clock_ms() + RETRY_MS;
+		return;
+	}
+	if (!read_tunables(d, PQgetvalue(result, 0, 0))) {
 		log_warning("the database does not know this dispatcher any more; registering again");
 		d->membership.registered = false;
 		d->membership.due = 0;
@@ -58,7 +85,7 @@ int64_t membership_tick(struct dispatcher *d, int64_t now)
 	} else {
 		d->membership.asking = dbq_submit(d->db, "SELECT camserver.dispatcher_heartbeat($1)", 1,
 					   (const char *[]){d->id}, beaten, d) == 0;
-		d->membership.due = now + HEARTBEAT_MS;
+		d->membership.due = now + d->membership.interval_ms;
 	}
 	return d->membership.due;
 }

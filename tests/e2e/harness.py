@@ -203,7 +203,7 @@ def wait_until(condition, timeout=20, what="the condition"):
 def main(stack, build, only=None):
     count = failed = 0
     for function, fronts, needs in TESTS:
-        if build not in needs or (only and only not in function.__name__):
+        if build not in needs or (only and only not in f"{function.__module__}.{function.__name__}"):
             continue
         for front in fronts or (None,):
             count += 1

@@ -1,13 +1,13 @@
 -- Dispatchers: one row a process start; the first that names a stream server gives it its host.
 BEGIN;
-SELECT plan(19);
+SELECT plan(20);
 
 CREATE FUNCTION pg_temp.state(p_pid integer) RETURNS text LANGUAGE sql AS $$ SELECT state FROM
     camserver.dispatcher_list WHERE pid = p_pid $$;
 DELETE FROM camserver.dispatchers;
 UPDATE camserver.stream_servers SET host = NULL WHERE stream_server_id = 'default';
 
-SELECT is(camserver.dispatcher_heartbeat('00000000-0000-0000-0000-000000000001'), false,
+SELECT is(camserver.dispatcher_heartbeat('00000000-0000-0000-0000-000000000001')->>'known', 'false',
     'an unregistered one is told so');
 SELECT camserver.dispatcher_register('00000000-0000-0000-0000-000000000001', 'h1', 11, '0.1', 'default') \g /dev/null
 SELECT is((SELECT (host, pid, version)::text FROM camserver.dispatchers), '(h1,11,0.1)', 'a dispatcher registers');
@@ -19,15 +19,19 @@ SELECT lives_ok($$SELECT camserver.dispatcher_register('00000000-0000-0000-0000-
     'none')$$, 'an unknown stream server does no harm');
 SELECT lives_ok($$SELECT camserver.dispatcher_register('00000000-0000-0000-0000-000000000004', 'h3', 14, '0.1')$$,
     'nor does none');
-SELECT is(camserver.dispatcher_heartbeat('00000000-0000-0000-0000-000000000001'), true, 'a heartbeat');
+SELECT is(camserver.dispatcher_heartbeat('00000000-0000-0000-0000-000000000001')->>'known', 'true', 'a heartbeat');
 SELECT is(pg_temp.state(11), 'alive', 'is a sign of life');
 UPDATE camserver.dispatchers SET last_heartbeat = last_heartbeat - interval '31 s' WHERE pid = 11;
 SELECT is(pg_temp.state(11), 'dead', 'for 30 s');
-SELECT is(camserver.dispatcher_heartbeat('00000000-0000-0000-0000-000000000001'), true, 'a late one counts');
+SELECT is(camserver.dispatcher_heartbeat('00000000-0000-0000-0000-000000000001')->>'known', 'true',
+    'a late one counts');
 SELECT is(pg_temp.state(11), 'alive', 'again');
+SELECT is(camserver.dispatcher_heartbeat('00000000-0000-0000-0000-000000000001')->>'dispatcher_stale_sec', '30',
+    'with the answer come the tunables');
 SELECT camserver.dispatcher_stop('00000000-0000-0000-0000-000000000001') \g /dev/null
 SELECT is(pg_temp.state(11), 'stopped', 'a stop in good order');
-SELECT is(camserver.dispatcher_heartbeat('00000000-0000-0000-0000-000000000001'), false, 'ends its heartbeats');
+SELECT is(camserver.dispatcher_heartbeat('00000000-0000-0000-0000-000000000001')->>'known', 'false',
+    'ends its heartbeats');
 SELECT camserver.dispatcher_register('00000000-0000-0000-0000-000000000001', 'h1', 11, '0.1', 'default') \g /dev/null
 SELECT is(pg_temp.state(11), 'alive', 'registering again undoes it');
 SELECT is((SELECT count(*)::integer FROM camserver.dispatchers), 4, 'without a second row');

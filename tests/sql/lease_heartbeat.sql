@@ -97,7 +97,7 @@ SELECT is((SELECT split_part(ctid::text, ',', 1) FROM camserver.modal_leases WHE
 SELECT ok(NOT EXISTS (SELECT 1 FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY
     (i.indkey)
     WHERE i.indrelid = 'camserver.modal_leases'::regclass AND a.attname = 'last_heartbeat'),
-        'last_heartbeat is in no index');
+    'last_heartbeat is in no index');
 
 SELECT * FROM finish();
 ROLLBACK;

@@ -55,7 +55,7 @@ SELECT camserver.lease_acquire('c1', 't_cb', 'main', false, '33333333-3333-3333-
 SELECT camserver.lease_revoke('33333333-3333-3333-3333-333333333333') \g /dev/null
 SELECT is((SELECT (camera_id, quality, end_reason)::text FROM camserver.modal_lease_log
     WHERE lease_id = '33333333-3333-3333-3333-333333333333'), '(t_cb,main,revoked)',
-        'an id used twice is logged by its last end');
+    'an id used twice is logged by its last end');
 
 -- usage_recount.
 SELECT is(camserver.usage_recount(), 0, 'usage is right');

@@ -18,7 +18,7 @@ SELECT throws_ok($$UPDATE camserver.stream_usage SET active_modals = -1 WHERE st
 SELECT throws_matching($$SELECT camserver.lease_grant('u2', 't_cam', s, 'main', 2, 2, 'x', gen_random_uuid(),
     clock_timestamp())
     FROM camserver.stream_servers s WHERE stream_server_id = 't_a'$$, 'no_over_admission',
-        'a grant past the budget is an error');
+    'a grant past the budget is an error');
 SELECT is((SELECT count(*)::integer FROM camserver.modal_leases WHERE user_id = 'u2'), 0, 'and leaves no lease');
 SELECT lives_ok($$SELECT camserver.lease_grant('u2', 't_cam', s, 'sub', 1, 2, 'x', gen_random_uuid(), clock_timestamp())
     FROM camserver.stream_servers s WHERE stream_server_id = 't_a'$$, 'a grant up to the budget is not');

@@ -7,8 +7,8 @@ DELETE FROM camserver.modal_lease_log;
 DELETE FROM camserver.dispatchers;
 CREATE FUNCTION pg_temp.metrics(p_n integer, p_age interval) RETURNS void LANGUAGE sql AS $$
     INSERT INTO camserver.admission_metrics (recorded_at, active_modals, active_suggest, cpu_percent, memory_percent,
-        requests_total,
-        rejections_total, units_used, modal_budget, active_ui_users)
+    requests_total,
+    rejections_total, units_used, modal_budget, active_ui_users)
     SELECT clock_timestamp() - p_age, 0, false, 0, 0, 0, 0, 0, 0, 0 FROM generate_series(1, p_n) $$;
 CREATE FUNCTION pg_temp.log(p_n integer, p_age interval) RETURNS void LANGUAGE sql AS $$
     INSERT INTO camserver.modal_lease_log SELECT gen_random_uuid(), 'u', 'c', 'sub',

@@ -1,6 +1,6 @@
 -- sweep_run: the periodic work, one piece a call; one that fails does not hold up the others.
 BEGIN;
-SELECT plan(23);
+SELECT plan(24);
 
 CREATE FUNCTION pg_temp.run() RETURNS jsonb LANGUAGE sql AS $$ SELECT
     camserver.sweep_run('00000000-0000-0000-0000-00000000000d') $$;
@@ -12,7 +12,11 @@ SELECT
     results_eq('SELECT name, interval_sec FROM camserver.sweeps
     WHERE name IN (''leases'', ''sessions'', ''admission_metrics'', ''prune'') ORDER BY name',
     $$VALUES ('admission_metrics', 10), ('leases', 10), ('prune', 3600), ('sessions', 10)$$,
-        'leases every 10 s, pruning every hour');
+    'leases every 10 s, pruning every hour');
+UPDATE camserver.sweeps SET next_run_at = '-infinity', last_run_at = NULL;
+SELECT pg_temp.run() FROM generate_series(1, (SELECT count(*)::integer + 3 FROM camserver.sweeps)) \g /dev/null
+SELECT is((SELECT string_agg(name || ': ' || coalesce(last_error, 'not run'), ', ') FROM camserver.sweeps
+    WHERE last_error IS NOT NULL OR last_run_at IS NULL), NULL, 'on a fresh database every sweep runs without an error');
 SELECT camserver.camera_set('t_cam') \g /dev/null
 SELECT camserver.lease_acquire('u' || i, 't_cam') FROM generate_series(1, 2) i \g /dev/null
 UPDATE camserver.modal_leases SET expires_at = clock_timestamp() WHERE user_id = 'u1';
@@ -23,7 +27,7 @@ SELECT is(pg_temp.run(), '{"name":"leases","count":1,"more":false}', 'leases: th
 SELECT is((SELECT count(*)::integer FROM camserver.modal_leases), 1, 'the other stays');
 SELECT ok((SELECT next_run_at BETWEEN clock_timestamp() + interval '9 s' AND clock_timestamp() + interval '10 s'
     AND last_run_at > now() AND last_count = 1 AND last_ms >= 0 AND last_error IS NULL AND last_by =
-        '00000000-0000-0000-0000-00000000000d'
+    '00000000-0000-0000-0000-00000000000d'
     FROM camserver.sweeps WHERE name = 'leases'), 'the row tells when, who and what');
 SELECT is(pg_temp.run(), '{}', 'nothing else is due');
 

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dispatcher/analyze.h"
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "dispatcher/commit.h"
+#include "dispatcher/http.h"
+#include "dispatcher/is21.h"
+#include "dispatcher/job.h"
+#include "dispatcher/schema_push.h"
+#include "policy/best_frame.h"
+#include "policy/retention.h"
+#include "policy/suggest.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	ANALYZE_TIMEOUT_MS = 10000,
+	PROBE_TIMEOUT_MS = 3000,
+	PROBE_ANSWER_MAX = 64 * 1024,
+	POLL_MS = 1000,           /* without a notification */
+	SCHEMA_RETRY_MS = 300,    /* a job whose node is being told its schema */
+	URL_MAX = 1024,
+	ERROR_MAX = 400,
+};
+
+bool analyze_idle(const struct dispatcher *d)
+{
+	return d->analyze.held == 0 && !d->analyze.claiming;
+}
+
+/* --- results */
+
+static void add_number(struct json_object *o, const char *name, bool has, double value)
+{
+	if (has)
+		json_object_object_add(o, name, json_object_new_double(value));
+}
+
+/* An element of analysis_complete()'s array: the answer and what the policy makes of it. */
+static struct json_object *result_item(const struct job *j, const struct is21_result *r)
+{
+	struct retention keep = retention_classify(r->tags, r->n_tags, r->severity, r->unknown_flag, r->detected);
+	struct suggest_score suggest = suggest_score(r->severity, r->primary_event, r->tags, r->n_tags);
+	struct json_object *o = json_object_new_object(), *tags = json_object_new_array();
+
+	for (size_t i = 0; i < r->n_tags; i++)
+		json_object_array_add(tags, json_object_new_string(r->tags[i]));
+	json_object_object_add(o, "job_id", json_object_new_int64(j->id));
+	json_object_object_add(o, "token", json_object_new_int64(j->token));
+	json_object_object_add(o, "result", json_object_get(r->body));
+	json_object_object_add(o, "schema_version",
+	    json_object_new_string(r->schema_version != NULL ? r->schema_version : j->d->conf.schema_version));
+	json_object_object_add(o, "detected", json_object_new_boolean(r->detected));
+	json_object_object_add(o, "primary_event", json_object_new_string(r->primary_event));
+	json_object_object_add(o, "unknown_flag", json_object_new_boolean(r->unknown_flag));
+	json_object_object_add(o, "severity", json_object_new_int(r->severity));
+	add_number(o, "confidence", r->has_confidence, r->confidence);
+	add_number(o, "blur_score", r->has_blur, r->blur_score);
+	if (r->has_count)
+		json_object_object_add(o, "count_hint", json_object_new_int(r->count_hint));
+	json_object_object_add(o, "tags", tags);
+	json_object_object_add(o, "retention_class", json_object_new_string(keep.class));
+	json_object_object_add(o, "retention_reason", json_object_new_string(keep.reason));
+	json_object_object_add(
+	    o, "best_score", json_object_new_double(best_frame_score(r->severity, r->confidence, r->blur_score)));
+	json_object_object_add(o, "suggest_score", json_object_new_int(suggest.score));
+	json_object_object_add(o, "hazard", json_object_new_boolean(suggest.hazard));
+	return o;
+}
+
+static void succeed(struct job *j, const struct http_answer *a)
+{
+	struct is21_result r;
+	char error[ERROR_MAX];
+	struct err e;
+
+	if (is21_parse(a->body, a->len, &r, &e) < 0) {
+		snprintf(error, sizeof error, "the node's answer cannot be used: %.300s", e.msg);
+		node_failed(&j->d->analyze.node, NODE_FAULTY, 0, clock_ms(), (uint32_t)random());
+		job_fail_backoff(j, error, 0);
+		return;
+	}
+	node_worked(&j->d->analyze.node);
+	commit_result(j->d, result_item(j, &r));
+	is21_free(&r);
+	job_free(j);
+}
+
+/* --- the specification's error table */
+
+static void answered(void *arg, const struct http_answer *a)
+{
+	struct job *j = arg;
+	struct dispatcher *d = j->d;
+	char error[ERROR_MAX], current[IS21_SCHEMA_VERSION_MAX + 1];
+	int64_t asked = (int64_t)a->retry_after_sec * 1000;
+
+	j->transfer = NULL;
+	metrics_add(d->metrics, METRIC_NODE_REQUESTS);
+	metrics_add_n(d->metrics, METRIC_NODE_CONNECTIONS, (uint64_t)a->new_connections);
+	snprintf(error, sizeof error, "status %ld: %.*s", a->status, (int)(a->len < 300 ? a->len : 300), a->body);
+	switch (a->status) {
+	case 200:
+		succeed(j, a);
+		break;
+	case 400: /* the image is at fault, and will be the next time */
+		node_worked(&d->analyze.node);
+		job_fail(j, error, 0, true, false);
+		break;
+	case 409:
+		is21_mismatch(a->body, a->len, current);
+		log_info("node %s speaks schema \"%s\", not %s", d->conf.is21_base_url, current, d->conf.schema_version);
+		schema_push_wanted(d);
+		job_fail(j, "the node is being told its schema", SCHEMA_RETRY_MS, false, true);
+		break;
+	case 429:
+	case 503:
+		node_failed(&d->analyze.node, NODE_BUSY, asked, clock_ms(), (uint32_t)random());
+		job_fail_backoff(j, error, asked);
+		break;
+	case 0:
+		node_failed(&d->analyze.node, a->connected ? NODE_FAULTY : NODE_UNREACHABLE, 0, clock_ms(), (uint32_t)random());
+		job_fail_backoff(j, a->fault, 0);
+		break;
+	default:
+		node_failed(&d->analyze.node, NODE_FAULTY, asked, clock_ms(), (uint32_t)random());
+		job_fail_backoff(j, error, asked);
+	}
+}
+
+static void send_image(struct job *j)
+{
+	char url[URL_MAX], id[24];
+	const struct http_part form[] = {
+	    {.name = "camera_id", .text = j->camera_id},
+	    {.name = "captured_at", .text = j->captured_at},
+	    {.name = "schema_version", .text = j->d->conf.schema_version},
+	    {.name = "request_id", .text = id},
+	    {.name = "infer_image", .data = j->image.data, .len = j->image.len, .file_name = "frame.jpg", .type = "image/jpeg"},
+	    {.name = NULL},
+	};
+
+	snprintf(url, sizeof url, "%s/v1/analyze", j->d->conf.is21_base_url);
+	snprintf(id, sizeof id, "%lld", (long long)j->id);
+	j->transfer = http_start(j->d->http,
+	    &(struct http_request){.method = "POST", .url = url, .timeout_ms = ANALYZE_TIMEOUT_MS, .form = form,
+		.answer_max = IS21_ANSWER_MAX},
+	    answered, j);
+	if (j->transfer == NULL) {
+		job_fail(j, "out of memory", POLL_MS, false, true);
+		return;
+	}
+	j->state = JOB_SENDING;
+	j->d->analyze.sending++;
+}
+
+/* --- the node's health */
+
+static void probed(void *arg, const struct http_answer *a)
+{
+	struct dispatcher *d = arg;
+
+	d->analyze.probe = NULL;
+	if (a->status == 200) {
+		log_info("node %s is back", d->conf.is21_base_url);
+		node_worked(&d->analyze.node);
+	} else {
+		node_failed(&d->analyze.node, NODE_UNREACHABLE, 0, clock_ms(), (uint32_t)random());
+	}
+}
+
+static void probe(struct dispatcher *d)
+{
+	char url[URL_MAX];
+
+	snprintf(url, sizeof url, "%s/healthz", d->conf.is21_base_url);
+	d->analyze.probe = http_start(d->http,
+	    &(struct http_request){.method = "GET", .url = url, .timeout_ms = PROBE_TIMEOUT_MS, .answer_max = PROBE_ANSWER_MAX},
+	    probed, d);
+}
+
+/* --- images */
+
+static void take_images(struct dispatcher *d)
+{
+	struct reader_request *request;
+
+	while ((request = reader_take(d->reader)) != NULL) {
+		struct job *j = (struct job *)((char *)request - offsetof(struct job, image));
+		char error[ERROR_MAX];
+
+		if (request->fault == 0) {
+			j->state = JOB_READY;
+			continue;
+		}
+		snprintf(error, sizeof error, "the image cannot be read from the spool: %s", strerror(request->fault));
+		j->state = JOB_READY;
+		if (request->fault == ENOENT || request->fault == EFBIG || request->fault == ENODATA || request->fault == ELOOP)
+			job_fail(j, error, 0, true, false); /* will not get better */
+		else
+			job_fail_backoff(j, error, 0);
+	}
+}
+
+/* --- claims */
+
+static void claimed(void *arg, PGresult *result, const char *error)
+{
+	struct dispatcher *d = arg;
+	int n;
+
+	d->analyze.claiming = false;
+	if (result == NULL || PQresultStatus(result) != PGRES_TUPLES_OK) {
+		if (result != NULL)
+			log_error("no claim: %s", error);
+		return;
+	}
+	n = PQntuples(result);
+	metrics_add_n(d->metrics, METRIC_JOBS_CLAIMED, (uint64_t)n);
+	if (n > 0)
+		d->analyze.due = 0; /* there may be more */
+	for (int i = 0; i < n; i++) {
+		struct job *j = job_new(d, result, i);
+
+		if (j == NULL)
+			continue;
+		if (d->analyze.stopping) {
+			j->state = JOB_READY;
+			job_fail(j, "given back: the dispatcher stops", 0, false, true);
+		} else if (spool_path(d->conf.spool_dir, j->frame_uuid, j->path, sizeof j->path) < 0) {
+			j->state = JOB_READY;
+			job_fail(j, "the job has no frame", 0, true, false);
+		} else {
+			j->image = (struct reader_request){.path = j->path, .max = FRAME_BYTES_MAX};
+			reader_submit(d->reader, &j->image);
+		}
+	}
+}
+
+/* Twice as many as may be sent at once, so that images are at hand; not one by one, but when half is used up. */
+static void claim(struct dispatcher *d, int64_t now)
+{
+	size_t held = d->analyze.held + commit_pending(d), max = 2 * d->analyze.inflight_max;
+	char n[24];
+
+	if (d->analyze.claiming || now < d->analyze.due || held > max / 2)
+		return;
+	snprintf(n, sizeof n, "%zu", max - held);
+	d->analyze.due = now + POLL_MS;
+	d->analyze.claiming =
+	    dbq_submit(d->db, "SELECT * FROM camserver.job_claim('analyze', $1, $2)", 2, (const char *[]){d->id, n}, claimed, d) == 0;
+}
+
+/* Every job that is not yet sent, back into the queue; its attempt does not count. */
+static void give_back_unsent(struct dispatcher *d, const char *why, int64_t delay_ms)
+{
+	for (struct job *j = d->analyze.jobs, *next; j != NULL; j = next) {
+		next = j->next;
+		if (j->state == JOB_READY)
+			job_fail(j, why, delay_ms, false, true);
+	}
+}
+
+static void send_ready(struct dispatcher *d)
+{
+	for (struct job *j = d->analyze.jobs, *next; j != NULL && d->analyze.sending < d->analyze.inflight_max; j = next) {
+		next = j->next;
+		if (j->state == JOB_READY)
+			send_image(j);
+	}
+}
+
+int64_t analyze_tick(struct dispatcher *d, int64_t now)
+{
+	int64_t next = now + POLL_MS;
+
+	take_images(d);
+	if (d->analyze.stopping) {
+		give_back_unsent(d, "given back: the dispatcher stops", 0);
+		return next;
+	}
+	if (dbq_notified(d->ear))
+		d->analyze.due = 0;
+	if (!node_open(&d->analyze.node, now)) {
+		/* Nobody waits here for a node that does not answer: another dispatcher may reach it, or another day. */
+		if (d->analyze.held > d->analyze.sending)
+			give_back_unsent(d, "given back: the node is not available",
+			    d->analyze.node.resume_at > now ? d->analyze.node.resume_at - now : SCHEMA_RETRY_MS);
+		if (node_wants_probe(&d->analyze.node, now) && d->analyze.probe == NULL)
+			probe(d);
+		return d->analyze.node.resume_at > now && d->analyze.node.resume_at < next ? d->analyze.node.resume_at : next;
+	}
+	send_ready(d);
+	if (d->membership.registered && dbq_connected(d->db) && d->analyze.push == NULL)
+		claim(d, now);
+	return d->analyze.due > now && d->analyze.due < next ? d->analyze.due : next;
+}
+
+void analyze_stop(struct dispatcher *d)
+{
+	d->analyze.stopping = true;
+}
+
+void analyze_abort(struct dispatcher *d)
+{
+	http_cancel(d->analyze.probe);
+	http_cancel(d->analyze.push);
+	d->analyze.probe = d->analyze.push = NULL;
+	for (struct job *j = d->analyze.jobs, *next; j != NULL; j = next) {
+		next = j->next;
+		if (j->state != JOB_SENDING)
+			continue;
+		http_cancel(j->transfer);
+		job_fail(j, "given back: the dispatcher stops", 0, false, true);
+	}
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Jobs of the kind analyze: claimed in batches, images read beside the loop, many requests under way at the inference
+ * node, results handed to commit. The specification's error table decides what becomes of each. */
+#ifndef CAM_ANALYZE_H
+#define CAM_ANALYZE_H
+
+#include "dispatcher/dispatcher.h"
+
+int64_t analyze_tick(struct dispatcher *d, int64_t now);
+/* No new jobs; those whose request is not under way yet are given back. */
+void analyze_stop(struct dispatcher *d);
+/* Gives back what is still under way. */
+void analyze_abort(struct dispatcher *d);
+/* Nothing is held any more. */
+bool analyze_idle(const struct dispatcher *d);
+
+#endif

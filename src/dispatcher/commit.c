@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dispatcher/commit.h"
+
+#include "common/clock.h"
+#include "common/json.h"
+#include "common/log.h"
+
+#include <string.h>
+
+enum { BATCH_MAX = 100, RETRY_MS = 500 };
+
+static void add(struct outbox *box, struct json_object *item)
+{
+	if (box->waiting == NULL)
+		box->waiting = json_object_new_array();
+	json_object_array_add(box->waiting, item);
+}
+
+void commit_result(struct dispatcher *d, struct json_object *item)
+{
+	add(&d->results, item);
+}
+
+void commit_failure(struct dispatcher *d, const struct commit_failure *f)
+{
+	struct json_object *item = json_object_new_object();
+
+	json_object_object_add(item, "job_id", json_object_new_int64(f->job_id));
+	json_object_object_add(item, "token", json_object_new_int64(f->token));
+	json_object_object_add(item, "error", json_object_new_string(f->error));
+	json_object_object_add(item, "delay_ms", json_object_new_int64(f->delay_ms));
+	json_object_object_add(item, "final", json_object_new_boolean(f->final));
+	json_object_object_add(item, "refund", json_object_new_boolean(f->refund));
+	add(&d->failures, item);
+}
+
+static size_t length(const struct json_object *array)
+{
+	return array != NULL ? json_object_array_length(array) : 0;
+}
+
+size_t commit_pending(const struct dispatcher *d)
+{
+	return length(d->results.waiting) + length(d->results.sent) + length(d->failures.waiting) + length(d->failures.sent);
+}
+
+void commit_free(struct dispatcher *d)
+{
+	json_object_put(d->results.waiting);
+	json_object_put(d->results.sent);
+	json_object_put(d->failures.waiting);
+	json_object_put(d->failures.sent);
+	d->results = d->failures = (struct outbox){0};
+}
+
+/* Moves up to n from the front of one array to the end of another. */
+static struct json_object *take_front(struct json_object **from, size_t n)
+{
+	struct json_object *taken = json_object_new_array();
+
+	if (n > length(*from))
+		n = length(*from);
+	for (size_t i = 0; i < n; i++)
+		json_object_array_add(taken, json_object_get(json_object_array_get_idx(*from, i)));
+	json_object_array_del_idx(*from, 0, n);
+	return taken;
+}
+
+/* What was sent goes back to the front. */
+static void put_back(struct outbox *box)
+{
+	struct json_object *rest = box->waiting;
+
+	box->waiting = box->sent;
+	box->sent = NULL;
+	for (size_t i = 0; i < length(rest); i++)
+		json_object_array_add(box->waiting, json_object_get(json_object_array_get_idx(rest, i)));
+	json_object_put(rest);
+}
+
+static void count(struct dispatcher *d, const char *json, const char *name, enum metric metric)
+{
+	struct json_object *answer = json_tokener_parse(json);
+	int64_t n = 0;
+
+	if (answer != NULL)
+		(void)json_get_int64(answer, name, &n, NULL);
+	metrics_add_n(d->metrics, metric, (uint64_t)n);
+	if (n > 0 && metric == METRIC_FENCED_WRITES)
+		log_warning("%lld writes were refused: the jobs had been given to somebody else", (long long)n);
+	json_object_put(answer);
+}
+
+enum fate { WRITTEN, AGAIN, REFUSED };
+
+/* Deadlock, out of resources, shutting down: the same statement may succeed in a moment. */
+static bool is_passing(const PGresult *result)
+{
+	static const char *const classes[] = {"40", "53", "55", "57", "58", "08"};
+	const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+
+	for (size_t i = 0; state != NULL && i < sizeof classes / sizeof *classes; i++)
+		if (strncmp(state, classes[i], 2) == 0)
+			return true;
+	return false;
+}
+
+/* What became of the batch that was sent. Unless it is written it waits again at the front: whole if the database was
+ * away or busy (it may be written after all, and is fenced off then), one by one if it will not have it. REFUSED:
+ * the first of those waiting is the one that it will not have. */
+static enum fate settle(struct outbox *box, PGresult *result)
+{
+	size_t n = length(box->sent);
+
+	if (result != NULL && PQresultStatus(result) == PGRES_TUPLES_OK) {
+		json_object_put(box->sent);
+		box->sent = NULL;
+		return WRITTEN;
+	}
+	put_back(box);
+	if (result == NULL || is_passing(result)) {
+		box->due = clock_ms() + RETRY_MS;
+		return AGAIN;
+	}
+	if (n == 1)
+		return REFUSED;
+	box->singles = n;
+	return AGAIN;
+}
+
+static void results_written(void *arg, PGresult *result, const char *error)
+{
+	struct dispatcher *d = arg;
+	struct commit_failure f = {.error = error, .delay_ms = RETRY_MS};
+	struct json_object *bad;
+
+	switch (settle(&d->results, result)) {
+	case WRITTEN:
+		count(d, PQgetvalue(result, 0, 0), "done", METRIC_JOBS_DONE);
+		count(d, PQgetvalue(result, 0, 0), "fenced", METRIC_FENCED_WRITES);
+		break;
+	case AGAIN:
+		log_warning("results not written yet: %s", error);
+		break;
+	case REFUSED: /* its job fails with the database's words */
+		bad = json_object_array_get_idx(d->results.waiting, 0);
+		(void)json_get_int64(bad, "job_id", &f.job_id, NULL);
+		(void)json_get_int64(bad, "token", &f.token, NULL);
+		log_error("job %lld: the result cannot be stored: %s", (long long)f.job_id, error);
+		commit_failure(d, &f);
+		json_object_array_del_idx(d->results.waiting, 0, 1);
+		break;
+	}
+}
+
+static void failures_written(void *arg, PGresult *result, const char *error)
+{
+	struct dispatcher *d = arg;
+
+	switch (settle(&d->failures, result)) {
+	case WRITTEN:
+		count(d, PQgetvalue(result, 0, 0), "waiting", METRIC_JOBS_RETRIED);
+		count(d, PQgetvalue(result, 0, 0), "dead", METRIC_JOBS_DEAD);
+		count(d, PQgetvalue(result, 0, 0), "fenced", METRIC_FENCED_WRITES);
+		break;
+	case AGAIN:
+		log_warning("failures not written yet: %s", error);
+		break;
+	case REFUSED:
+		log_error("a failure cannot be stored and is left to the rescue: %s", error);
+		json_object_array_del_idx(d->failures.waiting, 0, 1);
+		break;
+	}
+}
+
+static void send(struct dispatcher *d, struct outbox *box, int64_t now, const char *sql, dbq_done *done)
+{
+	const char *text;
+
+	if (length(box->waiting) == 0 || box->sent != NULL || now < box->due)
+		return;
+	box->sent = take_front(&box->waiting, box->singles > 0 ? 1 : BATCH_MAX);
+	if (box->singles > 0)
+		box->singles--;
+	text = json_object_to_json_string_ext(box->sent, JSON_C_TO_STRING_PLAIN);
+	if (dbq_submit(d->db, sql, 2, (const char *[]){d->id, text}, done, d) < 0)
+		put_back(box);
+}
+
+int64_t commit_tick(struct dispatcher *d, int64_t now)
+{
+	if (!dbq_connected(d->db))
+		return now + RETRY_MS;
+	send(d, &d->results, now, "SELECT camserver.analysis_complete($1, $2)", results_written);
+	send(d, &d->failures, now, "SELECT camserver.job_fail($1, $2)", failures_written);
+	return commit_pending(d) > 0 ? now + RETRY_MS : INT64_MAX;
+}

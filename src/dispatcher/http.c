@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dispatcher/http.h"
+
+#include "common/buf.h"
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { IDLE_PER_HOST = 32, IDLE_SEC = 90, CONNECT_MS = 5000, KEEPALIVE_SEC = 30, HANDLES_KEPT = 64 };
+
+struct body { /* a form's bytes on their way out */
+	const char *data;
+	size_t len, at;
+};
+
+struct http_transfer {
+	struct http *http;
+	struct http_transfer *prev, *next; /* of those under way, or next free */
+	CURL *easy;
+	curl_mime *form;
+	struct curl_slist *headers;
+	struct buf answer;
+	struct body body;
+	http_done *done;
+	void *arg;
+	char error[CURL_ERROR_SIZE];
+};
+
+struct http {
+	CURLM *multi;
+	struct http_transfer *active, *free;
+	size_t n_free;
+};
+
+struct http *http_new(struct err *e)
+{
+	struct http *h = calloc(1, sizeof *h);
+
+	if (h == NULL || (h->multi = curl_multi_init()) == NULL) {
+		err_set(e, "out of memory");
+		free(h);
+		return NULL;
+	}
+	curl_multi_setopt(h->multi, CURLMOPT_MAXCONNECTS, (long)IDLE_PER_HOST);
+	return h;
+}
+
+CURLM *http_multi(struct http *h)
+{
+	return h->multi;
+}
+
+static void transfer_free(struct http_transfer *t)
+{
+	curl_easy_cleanup(t->easy);
+	curl_mime_free(t->form);
+	curl_slist_free_all(t->headers);
+	buf_free(&t->answer);
+	free(t);
+}
+
+/* Out of the list of those under way; kept for the next use, unless there are plenty. */
+static void retire(struct http_transfer *t)
+{
+	struct http *h = t->http;
+
+	curl_multi_remove_handle(h->multi, t->easy);
+	if (t->prev != NULL)
+		t->prev->next = t->next;
+	else
+		h->active = t->next;
+	if (t->next != NULL)
+		t->next->prev = t->prev;
+	curl_easy_reset(t->easy);
+	curl_mime_free(t->form);
+	t->form = NULL;
+	curl_slist_free_all(t->headers);
+	t->headers = NULL;
+	if (h->n_free >= HANDLES_KEPT) {
+		transfer_free(t);
+		return;
+	}
+	t->next = h->free;
+	h->free = t;
+	h->n_free++;
+}
+
+void http_free(struct http *h)
+{
+	if (h == NULL)
+		return;
+	while (h->active != NULL)
+		retire(h->active);
+	while (h->free != NULL) {
+		struct http_transfer *t = h->free;
+
+		h->free = t->next;
+		transfer_free(t);
+	}
+	curl_multi_cleanup(h->multi);
+	free(h);
+}
+
+static size_t take_answer(char *data, size_t size, size_t n, void *arg)
+{
+	struct http_transfer *t = arg;
+
+	return buf_append(&t->answer, data, size * n) == 0 ? size * n : 0;
+}
+
+static size_t give_body(char *out, size_t size, size_t n, void *arg)
+{
+	struct body *b = arg;
+	size_t len = size * n < b->len - b->at ? size * n : b->len - b->at;
+
+	memcpy(out, b->data + b->at, len);
+	b->at += len;
+	return len;
+}
+
+/* A kept connection may turn out to be closed; curl then begins again on another. */
+static int rewind_body(void *arg, curl_off_t offset, int origin)
+{
+	struct body *b = arg;
+
+	if (origin != SEEK_SET || offset < 0 || (size_t)offset > b->len)
+		return CURL_SEEKFUNC_FAIL;
+	b->at = (size_t)offset;
+	return CURL_SEEKFUNC_OK;
+}
+
+static int add_form(struct http_transfer *t, const struct http_part *parts)
+{
+	t->form = curl_mime_init(t->easy);
+	for (const struct http_part *p = parts; p->name != NULL; p++) {
+		curl_mimepart *part = curl_mime_addpart(t->form);
+
+		if (part == NULL || curl_mime_name(part, p->name) != CURLE_OK)
+			return -1;
+		if (p->text != NULL) {
+			if (curl_mime_data(part, p->text, CURL_ZERO_TERMINATED) != CURLE_OK)
+				return -1;
+			continue;
+		}
+		t->body = (struct body){.data = p->data, .len = p->len};
+		if (curl_mime_data_cb(part, (curl_off_t)p->len, give_body, rewind_body, NULL, &t->body) != CURLE_OK ||
+		    curl_mime_filename(part, p->file_name) != CURLE_OK || curl_mime_type(part, p->type) != CURLE_OK)
+			return -1;
+	}
+	curl_easy_setopt(t->easy, CURLOPT_MIMEPOST, t->form);
+	return 0;
+}
+
+static int add_header(struct http_transfer *t, const char *line)
+{
+	struct curl_slist *longer = curl_slist_append(t->headers, line);
+
+	if (longer == NULL)
+		return -1;
+	t->headers = longer;
+	return 0;
+}
+
+static void set_options(struct http_transfer *t, const struct http_request *r)
+{
+	curl_easy_setopt(t->easy, CURLOPT_PRIVATE, t);
+	curl_easy_setopt(t->easy, CURLOPT_URL, r->url);
+	curl_easy_setopt(t->easy, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(t->easy, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(t->easy, CURLOPT_ERRORBUFFER, t->error);
+	curl_easy_setopt(t->easy, CURLOPT_WRITEFUNCTION, take_answer);
+	curl_easy_setopt(t->easy, CURLOPT_WRITEDATA, t);
+	curl_easy_setopt(t->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
+	curl_easy_setopt(t->easy, CURLOPT_TIMEOUT_MS, r->timeout_ms);
+	curl_easy_setopt(t->easy, CURLOPT_MAXAGE_CONN, (long)IDLE_SEC);
+	curl_easy_setopt(t->easy, CURLOPT_TCP_KEEPALIVE, 1L);
+	curl_easy_setopt(t->easy, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_SEC);
+	curl_easy_setopt(t->easy, CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_SEC);
+	curl_easy_setopt(t->easy, CURLOPT_TCP_NODELAY, 1L);
+	curl_easy_setopt(t->easy, CURLOPT_USERAGENT, "camserver/" PACKAGE_VERSION);
+	curl_easy_setopt(t->easy, CURLOPT_CUSTOMREQUEST, r->method);
+	/* In an environment with a proxy configured, nodes are still reached directly. */
+	curl_easy_setopt(t->easy, CURLOPT_PROXY, "");
+}
+
+static struct http_transfer *transfer_get(struct http *h)
+{
+	struct http_transfer *t = h->free;
+
+	if (t != NULL) {
+		h->free = t->next;
+		h->n_free--;
+	} else {
+		t = calloc(1, sizeof *t);
+		if (t == NULL || (t->easy = curl_easy_init()) == NULL) {
+			free(t);
+			return NULL;
+		}
+		t->http = h;
+		buf_init(&t->answer, 0);
+	}
+	return t;
+}
+
+struct http_transfer *http_start(struct http *h, const struct http_request *r, http_done *done, void *arg)
+{
+	struct http_transfer *t = transfer_get(h);
+
+	if (t == NULL)
+		return NULL;
+	t->done = done;
+	t->arg = arg;
+	t->error[0] = '\0';
+	buf_reset(&t->answer);
+	t->answer.max = r->answer_max;
+	set_options(t, r);
+	t->prev = NULL;
+	t->next = h->active;
+	if (h->active != NULL)
+		h->active->prev = t;
+	h->active = t;
+	/* No waiting for "100 Continue": nodes take the image or close. */
+	if ((r->form != NULL && (add_form(t, r->form) < 0 || add_header(t, "Expect:") < 0)) ||
+	    (r->json != NULL && (curl_easy_setopt(t->easy, CURLOPT_COPYPOSTFIELDS, r->json) != CURLE_OK ||
+		add_header(t, "Content-Type: application/json") < 0)) ||
+	    curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers) != CURLE_OK ||
+	    curl_multi_add_handle(h->multi, t->easy) != CURLM_OK) {
+		retire(t);
+		return NULL;
+	}
+	return t;
+}
+
+void http_cancel(struct http_transfer *t)
+{
+	if (t != NULL)
+		retire(t);
+}
+
+static void finish(struct http_transfer *t, CURLcode code)
+{
+	struct http_answer a = {.body = t->answer.data, .len = t->answer.len, .connected = 1};
+	curl_off_t retry = 0;
+	http_done *done = t->done;
+	void *arg = t->arg;
+
+	curl_easy_getinfo(t->easy, CURLINFO_NUM_CONNECTS, &a.new_connections);
+	curl_easy_getinfo(t->easy, CURLINFO_RETRY_AFTER, &retry);
+	a.retry_after_sec = (long)retry;
+	if (code == CURLE_OK) {
+		curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &a.status);
+	} else {
+		long port = 0;
+
+		curl_easy_getinfo(t->easy, CURLINFO_LOCAL_PORT, &port);
+		a.connected = code != CURLE_COULDNT_CONNECT && code != CURLE_COULDNT_RESOLVE_HOST && port != 0;
+		snprintf(a.fault, sizeof a.fault, "%s",
+		    t->answer.failed ? "the answer is larger than allowed" : t->error[0] != '\0' ? t->error : curl_easy_strerror(code));
+	}
+	done(arg, &a);
+	retire(t);
+}
+
+void http_step(struct http *h)
+{
+	CURLMsg *message;
+	int left, running;
+
+	curl_multi_perform(h->multi, &running);
+	while ((message = curl_multi_info_read(h->multi, &left)) != NULL) {
+		struct http_transfer *t = NULL;
+
+		if (message->msg != CURLMSG_DONE)
+			continue;
+		curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&t);
+		finish(t, message->data.result);
+	}
+}

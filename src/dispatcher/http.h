@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * HTTP transfers that run side by side in the loop, on connections that are kept and used again. */
+#ifndef CAM_HTTP_H
+#define CAM_HTTP_H
+
+#include "common/err.h"
+
+#include <curl/curl.h>
+#include <stddef.h>
+
+struct http;
+struct http_transfer;
+
+/* A part of a multipart form: text, or bytes that stay the caller's until the transfer is done. */
+struct http_part {
+	const char *name; /* NULL ends the list */
+	const char *text;
+	const void *data;
+	size_t len;
+	const char *file_name, *type; /* of data */
+};
+
+struct http_request {
+	const char *method;
+	const char *url;
+	long timeout_ms;
+	const struct http_part *form; /* or NULL */
+	const char *json;             /* or NULL; copied */
+	size_t answer_max;
+};
+
+struct http_answer {
+	long status; /* 0: there was none, fault says why */
+	const char *body;
+	size_t len;
+	long retry_after_sec; /* 0: not said */
+	char fault[256];
+	int connected;        /* 0 if nobody could be reached at all */
+	long new_connections; /* that this transfer had to open */
+};
+
+/* Called once, from http_step(); the answer is valid during the call only. Not called after http_cancel(). */
+typedef void http_done(void *arg, const struct http_answer *answer);
+
+struct http *http_new(struct err *e);
+/* Transfers under way are cancelled. */
+void http_free(struct http *h);
+/* For curl_multi_poll(). */
+CURLM *http_multi(struct http *h);
+/* NULL: out of memory. */
+struct http_transfer *http_start(struct http *h, const struct http_request *r, http_done *done, void *arg);
+void http_cancel(struct http_transfer *t);
+/* Moves what can be moved and reports what has ended. */
+void http_step(struct http *h);
+
+#endif

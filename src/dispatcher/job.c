@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dispatcher/job.h"
+
+#include "common/log.h"
+#include "dispatcher/commit.h"
+#include "policy/backoff.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct job *job_new(struct dispatcher *d, PGresult *claim, int row)
+{
+	struct job *j = calloc(1, sizeof *j), **at;
+
+	if (j == NULL)
+		return NULL;
+	j->d = d;
+	j->id = strtoll(PQgetvalue(claim, row, 0), NULL, 10);
+	j->token = strtoll(PQgetvalue(claim, row, 1), NULL, 10);
+	j->attempt = (unsigned)strtoul(PQgetvalue(claim, row, 2), NULL, 10);
+	snprintf(j->frame_uuid, sizeof j->frame_uuid, "%s", PQgetvalue(claim, row, 4));
+	snprintf(j->camera_id, sizeof j->camera_id, "%s", PQgetvalue(claim, row, 5));
+	snprintf(j->captured_at, sizeof j->captured_at, "%s", PQgetvalue(claim, row, 6));
+	for (at = &d->analyze.jobs; *at != NULL;) /* a short list, and the queue's order */
+		at = &(*at)->next;
+	*at = j;
+	d->analyze.held++;
+	return j;
+}
+
+void job_free(struct job *j)
+{
+	struct job **at = &j->d->analyze.jobs;
+
+	while (*at != j)
+		at = &(*at)->next;
+	*at = j->next;
+	j->d->analyze.held--;
+	if (j->state == JOB_SENDING)
+		j->d->analyze.sending--;
+	free(j->image.data);
+	free(j);
+}
+
+void job_fail(struct job *j, const char *error, int64_t delay_ms, bool final, bool refund)
+{
+	if (final)
+		log_warning("job %lld (camera %s, frame %s) is dead: %s", (long long)j->id, j->camera_id, j->frame_uuid, error);
+	else
+		log_debug("job %lld (camera %s), attempt %u: %s", (long long)j->id, j->camera_id, j->attempt, error);
+	commit_failure(j->d, &(struct commit_failure){.job_id = j->id, .token = j->token, .error = error,
+				 .delay_ms = delay_ms, .final = final, .refund = refund});
+	job_free(j);
+}
+
+void job_fail_backoff(struct job *j, const char *error, int64_t at_least_ms)
+{
+	int64_t wait = backoff_ms(
+	    j->attempt, j->d->analyze.backoff_base_ms, j->d->analyze.backoff_max_ms, (uint32_t)random() * 2U + (uint32_t)(random() & 1));
+
+	job_fail(j, error, wait > at_least_ms ? wait : at_least_ms, false, false);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A node that speaks another tag schema is told ours, by one dispatcher at a time. */
+#ifndef CAM_SCHEMA_PUSH_H
+#define CAM_SCHEMA_PUSH_H
+
+#include "dispatcher/dispatcher.h"
+
+/* The node answered 409. Asks the database whose turn it is, unless that is under way already. */
+void schema_push_wanted(struct dispatcher *d);
+
+#endif
