@@ -113,8 +113,7 @@ static void answered(void *arg, const struct http_answer *a)
 		break;
 	case 409:
 		is21_mismatch(a->body, a->len, current);
-		log_info("node %s speaks schema \"%s\", not %s", d->conf.is21_base_url, current, d->conf.schema_version);
-		schema_push_wanted(d);
+		schema_push_wanted(d, current);
 		job_fail(j, "the node is being told its schema", SCHEMA_RETRY_MS, false, true);
 		break;
 	case 429:

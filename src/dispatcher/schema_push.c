@@ -79,10 +79,11 @@ static void answered(void *arg, PGresult *result, const char *error)
 	json_object_put(json);
 }
 
-void schema_push_wanted(struct dispatcher *d)
+void schema_push_wanted(struct dispatcher *d, const char *current)
 {
 	if (d->analyze.asking_push || d->analyze.push != NULL)
 		return;
+	log_info("node %s speaks schema \"%s\", not %s", d->conf.is21_base_url, current, d->conf.schema_version);
 	d->analyze.asking_push = dbq_submit(d->db, "SELECT camserver.schema_push_begin($1, $2, $3)", 3,
 				     (const char *[]){d->id, d->conf.is21_base_url, d->conf.schema_version}, answered, d) == 0;
 }

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""main.py STATE BUILD [NAME]: every test_*.py beside this file, against the running stack in STATE."""
+"""main.py DIRECTORY STATE BUILD [NAME]: every test_*.py of the directory, against the running stack in STATE."""
 
 import importlib
 import os
 import sys
 
 here = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, here)
+directory, state, *rest = sys.argv[1:]
+sys.path[:0] = [here, directory]
 sys.dont_write_bytecode = True
 
 import harness
 
-for name in sorted(n[:-3] for n in os.listdir(here) if n.startswith("test_") and n.endswith(".py")):
+for name in sorted(n[:-3] for n in os.listdir(directory) if n.startswith("test_") and n.endswith(".py")):
     importlib.import_module(name)
-sys.exit(harness.main(harness.Stack(sys.argv[1], os.path.dirname(os.path.dirname(here))), *sys.argv[2:]))
+sys.exit(harness.main(harness.Stack(state, os.path.dirname(os.path.dirname(here))), *rest))

@@ -3,7 +3,7 @@ BEGIN;
 SELECT plan(20);
 
 CREATE FUNCTION pg_temp.total(p_name text, p_host text DEFAULT 'h1') RETURNS bigint LANGUAGE sql AS $$
-    SELECT total FROM camserver.host_counters WHERE host = p_host AND name = p_name $$;
+    SELECT sum(value)::bigint FROM camserver.host_counters WHERE host = p_host AND name = p_name $$;
 DELETE FROM camserver.host_counters;
 
 SELECT camserver.counters_report('h1', 'A', '{"lease_granted":5,"lease_refused_over_capacity":2,"requests":20}')
