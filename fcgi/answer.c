@@ -3,6 +3,7 @@
 
 #include "fcgi/errors.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -12,6 +13,7 @@ static const struct {
     {200, "OK"},
     {201, "Created"},
     {202, "Accepted"},
+    {304, "Not Modified"},
     {400, "Bad Request"},
     {401, "Unauthorized"},
     {403, "Forbidden"},
@@ -36,21 +38,43 @@ static const char *phrase(int status)
 
 void answer_init(struct answer *a, bool english)
 {
-	*a = (struct answer){.status = 500, .english = english};
+	*a = (struct answer){.status = 500, .english = english, .cache_control = "no-store"};
 	buf_init(&a->headers, ANSWER_HEADERS_MAX);
 }
 
 void answer_free(struct answer *a)
 {
-	json_object_put(a->json);
+	answer_empty(a, 0);
 	buf_free(&a->headers);
+}
+
+void answer_empty(struct answer *a, int status)
+{
+	json_object_put(a->json);
+	a->json = NULL;
+	free(a->bytes);
+	a->bytes = NULL;
+	a->status = status;
 }
 
 void answer_json(struct answer *a, int status, struct json_object *json)
 {
-	json_object_put(a->json);
+	answer_empty(a, status);
 	a->json = json;
-	a->status = status;
+}
+
+void answer_bytes(struct answer *a, int status, const char *type, char *bytes, size_t len)
+{
+	answer_empty(a, status);
+	a->bytes = bytes;
+	a->bytes_len = len;
+	a->bytes_type = type;
+}
+
+void answer_etag(struct answer *a, const char *etag)
+{
+	buf_printf(&a->headers, "ETag: \"%s\"\r\n", etag);
+	a->cache_control = "private, no-cache";
 }
 
 void answer_error(struct answer *a, const char *code)
@@ -88,19 +112,33 @@ void answer_header(struct answer *a, const char *name, const char *value)
 	buf_printf(&a->headers, "%s: %s\r\n", name, value);
 }
 
+/* The body and its media type; NULL for none. */
+static const char *body_of(struct answer *a, const char **ret_type, size_t *ret_len)
+{
+	if (a->json != NULL) {
+		*ret_type = "application/json; charset=utf-8";
+		return json_object_to_json_string_length(
+		    a->json, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, ret_len);
+	}
+	*ret_type = a->bytes_type;
+	*ret_len = a->bytes_len;
+	return a->bytes;
+}
+
 void answer_send(struct answer *a, FCGX_Stream *out, bool head)
 {
-	size_t len = 0;
-	const char *text = json_object_to_json_string_length(
-	    a->json, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, &len);
+	const char *type, *body;
+	size_t len;
 
+	body = body_of(a, &type, &len);
 	FCGX_FPrintF(out, "Status: %d %s\r\n", a->status, phrase(a->status));
-	FCGX_FPrintF(out, "Content-Type: application/json; charset=utf-8\r\nContent-Length: %lu\r\n", (unsigned long)len);
-	FCGX_PutS("Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n", out);
+	if (body != NULL)
+		FCGX_FPrintF(out, "Content-Type: %s\r\nContent-Length: %lu\r\n", type, (unsigned long)len);
+	FCGX_FPrintF(out, "Cache-Control: %s\r\nX-Content-Type-Options: nosniff\r\n", a->cache_control);
 	if (a->retry_after > 0)
 		FCGX_FPrintF(out, "Retry-After: %d\r\n", a->retry_after);
 	FCGX_PutStr(a->headers.data, (int)a->headers.len, out);
 	FCGX_PutS("\r\n", out);
-	if (!head)
-		FCGX_PutStr(text, (int)len, out);
+	if (body != NULL && !head)
+		FCGX_PutStr(body, (int)len, out);
 }

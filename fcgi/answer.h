@@ -13,9 +13,13 @@ enum { ANSWER_HEADERS_MAX = 8 * 1024 };
 
 struct answer {
 	int status;
-	struct json_object *json; /* owned */
-	struct buf headers;       /* further header lines */
-	int retry_after;          /* seconds; 0: no header */
+	struct json_object *json; /* owned; the body, or */
+	char *bytes;              /* owned; this one, of the media type below; or neither */
+	size_t bytes_len;
+	const char *bytes_type;
+	struct buf headers;        /* further header lines */
+	const char *cache_control; /* "no-store" unless answer_etag() is called */
+	int retry_after;           /* seconds; 0: no header */
 	bool english;
 };
 
@@ -23,6 +27,12 @@ void answer_init(struct answer *a, bool english);
 void answer_free(struct answer *a);
 /* Takes over json. */
 void answer_json(struct answer *a, int status, struct json_object *json);
+/* Takes over bytes, which are malloc()ed. type must live on. */
+void answer_bytes(struct answer *a, int status, const char *type, char *bytes, size_t len);
+/* No body at all, as 304 wants it. */
+void answer_empty(struct answer *a, int status);
+/* The client may keep the body under this tag (without quotes), asking each time whether it is still the one. */
+void answer_etag(struct answer *a, const char *etag);
 /* {"error_code", "message"} with the code's status. */
 void answer_error(struct answer *a, const char *code);
 /* The same with a "detail" that says what exactly is wrong, and the numbers of a refusal: every member of facts

@@ -47,7 +47,7 @@ struct json_object *api_call(struct api *api, struct answer *a, const char *sql,
 
 	for (int i = 0; i < n && i < API_PARAMS_MAX; i++)
 		all[CALLER_PARAMS + i] = params[i];
-	status = db_query(api->db, sql, CALLER_PARAMS + n, all, &result, &e);
+	status = api->db_status = db_query(api->db, sql, CALLER_PARAMS + n, all, &result, &e);
 	if (status != DB_OK) {
 		api_db_error(api, a, status, &e);
 	} else if (!PQgetisnull(result, 0, 0)) {
@@ -70,4 +70,28 @@ const char *api_outcome(struct json_object *result)
 	if (!json_object_object_get_ex(result, "outcome", &outcome) || outcome == NULL)
 		return "INTERNAL_ERROR";
 	return json_object_get_string(outcome);
+}
+
+void api_answer(struct answer *a, struct json_object *result, const char *success, int status)
+{
+	if (result == NULL)
+		return;
+	if (strcmp(api_outcome(result), success) == 0) {
+		json_object_object_del(result, "outcome");
+		answer_json(a, status, json_object_get(result));
+	} else {
+		answer_error_with(a, api_outcome(result), NULL, result);
+	}
+	json_object_put(result);
+}
+
+bool api_query(const struct request *r, struct answer *a, struct query *q, struct query_param *params, size_t n)
+{
+	const char *uri = request_var(r, "REQUEST_URI"), *fault;
+	struct err e;
+
+	fault = query_parse(uri != NULL ? uri : "", q, params, n, &e);
+	if (fault != NULL)
+		answer_error_with(a, fault, e.msg, NULL);
+	return fault == NULL;
 }

@@ -8,6 +8,7 @@
 #include "common/metrics.h"
 #include "fcgi/answer.h"
 #include "fcgi/identity.h"
+#include "fcgi/query.h"
 #include "fcgi/request.h"
 
 #include <json-c/json.h>
@@ -19,6 +20,7 @@ struct api {
 	/* of the request at hand */
 	const char *role;
 	struct identity identity;
+	enum db_status db_status; /* of its api_call() */
 };
 
 enum { API_PARAMS_MAX = 10 };
@@ -32,6 +34,11 @@ enum { API_PARAMS_MAX = 10 };
 /* Runs an API_SQL statement with its own n parameters. Returns the function's jsonb as an object (the caller puts
  * it back), or NULL after filling in the error answer. */
 struct json_object *api_call(struct api *api, struct answer *a, const char *sql, int n, const char *const *params);
+/* Answers with what the function said, without the "outcome": with this status if that is the success, else as the
+ * error that it names. Takes over result; NULL is an answer that is filled in already. */
+void api_answer(struct answer *a, struct json_object *result, const char *success, int status);
+/* The query of the request. False after filling in the error answer. */
+bool api_query(const struct request *r, struct answer *a, struct query *q, struct query_param *params, size_t n);
 /* The "outcome" of an answer; never NULL. */
 const char *api_outcome(struct json_object *result);
 /* Fills in the answer for a database call that failed and logs what should be known. */

@@ -9,6 +9,18 @@ void handle_lease_acquire(struct api *api, struct request *r, struct answer *a);
 void handle_lease_heartbeat(struct api *api, struct request *r, struct answer *a);
 void handle_lease_release(struct api *api, struct request *r, struct answer *a);
 
+void handle_frame_ingest(struct api *api, struct request *r, struct answer *a);
+
+void handle_camera_list(struct api *api, struct request *r, struct answer *a);
+void handle_camera_latest(struct api *api, struct request *r, struct answer *a);
+
+void handle_event_list(struct api *api, struct request *r, struct answer *a);
+void handle_event_get(struct api *api, struct request *r, struct answer *a);
+
+void handle_job_list(struct api *api, struct request *r, struct answer *a);
+void handle_job_retry(struct api *api, struct request *r, struct answer *a);
+void handle_job_cancel(struct api *api, struct request *r, struct answer *a);
+
 void handle_system_status(struct api *api, struct request *r, struct answer *a);
 void handle_suggest(struct api *api, struct request *r, struct answer *a);
 

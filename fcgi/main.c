@@ -3,6 +3,7 @@
  * many processes as wanted, and any of them may serve any request. */
 #include "common/log.h"
 #include "common/program.h"
+#include "common/spool.h"
 #include "fcgi/api.h"
 #include "fcgi/language.h"
 #include "fcgi/routes.h"
@@ -89,6 +90,8 @@ int main(int argc, char **argv)
 	api.metrics = metrics_open(conf.run_dir, &e);
 	if (api.metrics == NULL)
 		log_warning("going on without counters: %s", e.msg);
+	if (spool_prepare(conf.spool_dir, &e) < 0)
+		log_warning("no frames can be taken in: %s", e.msg);
 
 	while (FCGX_Accept_r(&fcgi) == 0) {
 		serve(&api, &body, &fcgi);

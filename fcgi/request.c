@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fcgi/request.h"
 
+#include "fcgi/percent.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,31 +17,15 @@ const char *request_var(const struct request *r, const char *name)
 	return value != NULL && *value != '\0' ? value : NULL;
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* Decodes the path part of uri. Control characters, NUL and bytes beyond ASCII are nobody's path here. */
+/* Decodes the path part of uri. */
 static const char *decode_path(const char *uri, char *ret, size_t size)
 {
 	size_t len = 0;
 
-	for (const char *p = uri; *p != '\0' && *p != '?' && *p != '#'; p++) {
-		int c = (unsigned char)*p;
+	while (*uri != '\0' && *uri != '?' && *uri != '#') {
+		int c = percent_next(&uri);
 
-		if (c == '%') {
-			int high = hex_digit(p[1]), low = high < 0 ? -1 : hex_digit(p[2]);
-
-			if (low < 0)
-				return "BAD_REQUEST";
-			c = high << 4 | low;
-			p += 2;
-		}
-		if (c < 0x20 || c >= 0x7f)
+		if (c < 0)
 			return "BAD_REQUEST";
 		if (len + 1 >= size)
 			return "URI_TOO_LONG";

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fcgi/routes.h"
 
+#include "common/spool.h"
 #include "fcgi/handlers.h"
 
 #include <stdbool.h>
@@ -13,6 +14,14 @@ static const struct route routes[] = {
     {"POST", "/api/modal/lease", "viewer", SMALL_BODY, handle_lease_acquire},
     {"POST", "/api/modal/lease/{lease_id}/heartbeat", "viewer", SMALL_BODY, handle_lease_heartbeat},
     {"DELETE", "/api/modal/lease/{lease_id}", "viewer", SMALL_BODY, handle_lease_release},
+    {"POST", "/api/frames", "ingest", FRAME_BYTES_MAX, handle_frame_ingest},
+    {"GET", "/api/cameras", "viewer", 0, handle_camera_list},
+    {"GET", "/api/cameras/{camera_id}/latest.jpg", "viewer", 0, handle_camera_latest},
+    {"GET", "/api/events", "viewer", 0, handle_event_list},
+    {"GET", "/api/events/{event_uuid}", "viewer", 0, handle_event_get},
+    {"GET", "/api/jobs", "operator", 0, handle_job_list},
+    {"POST", "/api/jobs/{job_id}/retry", "operator", SMALL_BODY, handle_job_retry},
+    {"POST", "/api/jobs/{job_id}/cancel", "operator", SMALL_BODY, handle_job_cancel},
     {"GET", "/api/system/status", "viewer", 0, handle_system_status},
     {"GET", "/api/suggest", "viewer", 0, handle_suggest},
     {"GET", "/healthz", NULL, 0, handle_healthz},

@@ -14,7 +14,8 @@ BEGIN
             'schema_version', 'caller_identify',
             'lease_acquire', 'lease_heartbeat', 'lease_release',
             'system_status', 'suggest_get',
-            'frame_ingest']),
+            'frame_ingest', 'camera_list', 'camera_latest', 'event_list', 'event_get',
+            'job_list', 'job_retry', 'job_cancel']),
         ('camserver_dispatcher', ARRAY[
             'schema_version', 'dispatcher_register', 'dispatcher_heartbeat', 'dispatcher_stop',
             'health_report', 'counters_report', 'sweep_run', 'suggest_offer',

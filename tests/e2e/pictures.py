@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small JPEG files, 64 by 48, and what can be wrong with one."""
+
+import base64
+
+GRADIENT = base64.b64decode(
+    "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDABQODxIPDRQSEBIXFRQYHjIhHhwcHj0sLiQySUBMS0dARkVQWnNiUFVtVkVGZIhlbXd7gYKBTmCNl4"
+    "x9lnN+gXz/2wBDARUXFx4aHjshITt8U0ZTfHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHz/wAARCAAw"
+    "AEADASIAAhEBAxEB/8QAFgABAQEAAAAAAAAAAAAAAAAAAwUG/8QAFhAAAwAAAAAAAAAAAAAAAAAAAAID/8QAFwEBAQEBAAAAAAAAAAAAAAAABA"
+    "IBBv/EABcRAAMBAAAAAAAAAAAAAAAAAAABAgP/2gAMAwEAAhEDEQA/AMksxVmKsxVmYmZGgKzFWYqzFWZSYuNAVmKsxlmIsykxcaBLMRZjLMRZ"
+    "lJi40JKzFWYyzEWYVM5CNAlmIsxlmIsykxcaBLMRZjLMRZlJi40CWYizGWYizKTGRoSlmIsxlmIswqZx8aBLMRZjLMVZlJi40BWYizGWYqzKTG"
+    "RoCsxVmKsxVmUmLjQ//9k=")
+GRADIENT_FLIPPED = base64.b64decode(
+    "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDABQODxIPDRQSEBIXFRQYHjIhHhwcHj0sLiQySUBMS0dARkVQWnNiUFVtVkVGZIhlbXd7gYKBTmCNl4"
+    "x9lnN+gXz/2wBDARUXFx4aHjshITt8U0ZTfHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHz/wAARCAAw"
+    "AEADASIAAhEBAxEB/8QAFwABAQEBAAAAAAAAAAAAAAAAAgMEBv/EABYQAAMAAAAAAAAAAAAAAAAAAAABAv/EABYBAQEBAAAAAAAAAAAAAAAAAA"
+    "QGA//EABYRAQEBAAAAAAAAAAAAAAAAAAIAA//aAAwDAQACEQMRAD8A6J2B2Rdgdk2M7dis7A7IuwOxQzhMVnYHZF2B2KGcJiq7A7JOwOxQzhMW"
+    "12B2RdgdgRnWbFV2B2SdgdihnCYquwOyTsDsUM4TFV2B2RdgdixnBYtrsDsk7A7ADOtGKrsDsi7A7FDOExWdgdkXYHYsZwWKzsDsi7A7FDOExf"
+    "/Z")
+CHECKS = base64.b64decode(
+    "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDABQODxIPDRQSEBIXFRQYHjIhHhwcHj0sLiQySUBMS0dARkVQWnNiUFVtVkVGZIhlbXd7gYKBTmCNl4"
+    "x9lnN+gXz/2wBDARUXFx4aHjshITt8U0ZTfHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHz/wAARCAAw"
+    "AEADASIAAhEBAxEB/8QAFgABAQEAAAAAAAAAAAAAAAAABwAG/8QAFBABAAAAAAAAAAAAAAAAAAAAAP/EABQBAQAAAAAAAAAAAAAAAAAAAAD/xA"
+    "AUEQEAAAAAAAAAAAAAAAAAAAAA/9oADAMBAAIRAxEAPwDKF5CEEXkIQReQhBF5CEEXkIQReQhBF5CEEXkIQReQhBF5CEEXkIQReQhB/9k=")
+PROGRESSIVE = base64.b64decode(
+    "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDABQODxIPDRQSEBIXFRQYHjIhHhwcHj0sLiQySUBMS0dARkVQWnNiUFVtVkVGZIhlbXd7gYKBTmCNl4"
+    "x9lnN+gXz/2wBDARUXFx4aHjshITt8U0ZTfHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHz/wgARCAAw"
+    "AEADASIAAhEBAxEB/8QAFwABAQEBAAAAAAAAAAAAAAAAAwIBBf/EABcBAQEBAQAAAAAAAAAAAAAAAAMEBQH/2gAMAwEAAhADEAAAAeWkpTzUyz"
+    "KklDLUyzLkXiU6+pKGNXiGWpKGXHTLq16SUMtTEMtSUMv/xAAUEAEAAAAAAAAAAAAAAAAAAABQ/9oACAEBAAEFAkP/xAAWEQADAAAAAAAAAAAA"
+    "AAAAAAAAAQL/2gAIAQMBAT8Bcjkcjkcjkcjkcjkcjk//xAAVEQEBAAAAAAAAAAAAAAAAAAAAAf/aAAgBAgEBPwGqqqqqqqr/xAAUEAEAAAAAAA"
+    "AAAAAAAAAAAABQ/9oACAEBAAY/AkP/xAAVEAEBAAAAAAAAAAAAAAAAAAABAP/aAAgBAQABPyEIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIII"
+    "IIIIIIIIIIL/2gAMAwEAAgADAAAAECNCNEr079ScDP/EABQRAQAAAAAAAAAAAAAAAAAAADD/2gAIAQMBAT8QSqqqr//EABURAQEAAAAAAAAAAA"
+    "AAAAAAAAAB/9oACAECAQE/EKUpSlKUpSlP/8QAFBABAAAAAAAAAAAAAAAAAAAAUP/aAAgBAQABPxBCqqqqqqqqqqqqqqqr/9k=")
+
+ALL = (GRADIENT, GRADIENT_FLIPPED, CHECKS, PROGRESSIVE)
+
+
+def grown(size, picture=GRADIENT):
+    """The same picture as a file of exactly this size: comments after the start marker, zeros after the end."""
+    comments, rest = b"", size - len(picture)
+    while rest >= 4 + 100:
+        data = min(rest - 4, 65000)
+        comments += b"\xff\xfe" + (data + 2).to_bytes(2, "big") + b"." * data
+        rest -= data + 4
+    return picture[:2] + comments + picture[2:] + b"\0" * rest
+
+
+def broken():
+    """name -> bytes that are no whole JPEG file."""
+    cut = len(GRADIENT) // 2
+    return {
+        "empty": b"",
+        "text": b"hello",
+        "PNG": b"\x89PNG\r\n\x1a\n" + b"\0" * 100,
+        "only the start": GRADIENT[:2],
+        "half": GRADIENT[:cut],
+        "without its end": GRADIENT[:-2],
+        "without its start": GRADIENT[2:],
+        "a hole": GRADIENT[:2] + b"\0" * 40 + GRADIENT[2:],
+        "a segment beyond the end": b"\xff\xd8\xff\xe0\xff\xff" + b"x" * 50 + b"\xff\xd9",
+        "no picture in it": b"\xff\xd8\xff\xd9",
+        "zeros": b"\0" * 1000,
+    }
