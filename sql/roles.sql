@@ -10,7 +10,10 @@ BEGIN
     END IF;
     IF to_regrole('camserver_dispatcher') IS NULL THEN CREATE ROLE camserver_dispatcher LOGIN; END IF;
     IF to_regrole('camserver_manager') IS NULL THEN CREATE ROLE camserver_manager LOGIN; END IF;
-    IF to_regrole('camserver_ops') IS NULL THEN CREATE ROLE camserver_ops LOGIN; END IF;
+    IF to_regrole('camserver_ops') IS NULL THEN
+        CREATE ROLE camserver_ops LOGIN;
+        GRANT pg_read_all_stats TO camserver_ops; -- the view xmin_age shows everybody's sessions
+    END IF;
     IF NOT pg_has_role('camserver_owner', 'MEMBER') THEN
         EXECUTE format('GRANT camserver_owner TO %I', current_user);
     END IF;

@@ -70,6 +70,7 @@ CREATE TABLE camserver.events (
 CREATE UNIQUE INDEX events_one_open ON camserver.events (camera_id) WHERE state = 'open';
 CREATE INDEX events_stale ON camserver.events (last_seen_at) WHERE state = 'open';
 CREATE INDEX events_newest ON camserver.events (start_at DESC, event_id DESC);
+CREATE INDEX events_kind ON camserver.events (primary_event, start_at DESC, event_id DESC);
 CREATE INDEX events_camera ON camserver.events (camera_id, start_at DESC, event_id DESC);
 
 CREATE TABLE camserver.event_tags (

@@ -80,9 +80,11 @@ static bool still_open(struct db *db)
 
 	if (PQstatus(db->conn) != CONNECTION_OK)
 		return false;
-	if (poll(&p, 1, 0) == 0)
-		return true;
-	return PQconsumeInput(db->conn) == 1 && PQstatus(db->conn) == CONNECTION_OK;
+	/* A notice may be there to read, or the last words of a server that then hung up: read until nothing comes. */
+	while (poll(&p, 1, 0) > 0)
+		if (PQconsumeInput(db->conn) != 1 || PQstatus(db->conn) != CONNECTION_OK)
+			return false;
+	return true;
 }
 
 enum db_status db_connect(struct db *db, struct err *e)
@@ -130,6 +132,25 @@ static int await(struct db *db, int64_t deadline)
 	return 0;
 }
 
+/* The rows are sent before the commit: only the end of the answer says that it happened, and an error that comes after
+ * the rows is the answer. NULL when the end does not come. */
+static PGresult *take_result(struct db *db, int64_t deadline)
+{
+	PGresult *result = NULL, *next;
+
+	for (;;) {
+		if (await(db, deadline) < 0) {
+			PQclear(result);
+			return NULL;
+		}
+		next = PQgetResult(db->conn);
+		if (next == NULL)
+			return result;
+		PQclear(result);
+		result = next;
+	}
+}
+
 static enum db_status lost(struct db *db, const char *what, struct err *e)
 {
 	err_set(e, "%s: %s", what, *PQerrorMessage(db->conn) != '\0' ? PQerrorMessage(db->conn) : "no answer in time");
@@ -147,7 +168,7 @@ enum db_status db_query(struct db *db, const char *sql, int n, const char *const
 {
 	int64_t deadline = clock_ms() + db->timeout_ms;
 	enum db_status status = db_connect(db, e);
-	PGresult *result, *next;
+	PGresult *result;
 	const char *state;
 
 	db->sqlstate[0] = '\0';
@@ -155,12 +176,11 @@ enum db_status db_query(struct db *db, const char *sql, int n, const char *const
 		return status;
 	if (PQsendQueryParams(db->conn, sql, n, NULL, params, NULL, NULL, 0) != 1)
 		return lost(db, "the database connection broke", e);
-	if (await(db, deadline) < 0)
+	result = take_result(db, deadline);
+	if (result == NULL)
 		return lost(db, "the database does not answer", e);
-	result = PQgetResult(db->conn);
-	while ((next = PQgetResult(db->conn)) != NULL)
-		PQclear(next);
-	if (PQresultStatus(result) == PGRES_TUPLES_OK || PQresultStatus(result) == PGRES_COMMAND_OK) {
+	if (PQstatus(db->conn) == CONNECTION_OK &&
+	    (PQresultStatus(result) == PGRES_TUPLES_OK || PQresultStatus(result) == PGRES_COMMAND_OK)) {
 		*ret = result;
 		return DB_OK;
 	}

@@ -28,6 +28,7 @@ struct dbq {
 	int timeout_ms;
 	enum state state;
 	PGconn *conn;
+	PGresult *result; /* BUSY: the last one of the answer so far */
 	PostgresPollingStatusType polling;
 	bool unsent;    /* BUSY: the output buffer is not yet empty */
 	int64_t due;    /* DOWN: next try; CONNECTING, BUSY: give up */
@@ -76,6 +77,7 @@ void dbq_free(struct dbq *q)
 		return;
 	while (q->head != NULL)
 		call_free(take_head(q));
+	PQclear(q->result);
 	PQfinish(q->conn);
 	free(q);
 }
@@ -117,6 +119,8 @@ static void fail(struct dbq *q, int64_t now, const char *why)
 	const char *detail = q->conn != NULL ? PQerrorMessage(q->conn) : "";
 
 	err_set(&q->fault, "%s%s%s", why, *detail != '\0' ? ": " : "", detail);
+	PQclear(q->result);
+	q->result = NULL;
 	PQfinish(q->conn);
 	q->conn = NULL;
 	q->state = DOWN;
@@ -219,14 +223,27 @@ static void send_head(struct dbq *q, int64_t now)
 	q->due = now + q->timeout_ms;
 }
 
-/* One whole answer: the first result counts, the rest is taken off. */
+/* Takes what has come of the answer; true at its end. The rows are sent before the commit, so only the end says that it
+ * happened, and an error that comes after the rows is the answer. */
+static bool take_results(struct dbq *q)
+{
+	while (!PQisBusy(q->conn)) {
+		PGresult *next = PQgetResult(q->conn);
+
+		if (next == NULL)
+			return true;
+		PQclear(q->result);
+		q->result = next;
+	}
+	return false;
+}
+
 static void finish_head(struct dbq *q)
 {
-	PGresult *result = PQgetResult(q->conn), *next;
+	PGresult *result = q->result;
 	struct call *c = take_head(q);
 
-	while ((next = PQgetResult(q->conn)) != NULL)
-		PQclear(next);
+	q->result = NULL;
 	q->state = IDLE;
 	c->done(c->arg, result, PQresultErrorMessage(result));
 	PQclear(result);
@@ -246,7 +263,7 @@ static void go_on_talking(struct dbq *q, int64_t now)
 	}
 	if (PQconsumeInput(q->conn) != 1)
 		fail(q, now, "the database connection broke");
-	else if (!PQisBusy(q->conn) && PQstatus(q->conn) == CONNECTION_OK)
+	else if (take_results(q) && PQstatus(q->conn) == CONNECTION_OK)
 		finish_head(q);
 	else if (now >= q->due || PQstatus(q->conn) != CONNECTION_OK)
 		fail(q, now, "the database does not answer");

@@ -78,7 +78,7 @@ def stopped_and_started_under_load(stack, front):
     assert stack.pids("camserver.fcgi") == pids, "no process had to be restarted"
     # The dispatchers come back by themselves too.
     before = stack.one("SELECT coalesce(max(seq), 0) FROM camserver.system_health")
-    wait_until(lambda: stack.one("SELECT max(seq) FROM camserver.system_health") > before, what="the dispatchers")
+    wait_until(lambda: stack.one("SELECT coalesce(max(seq), 0) FROM camserver.system_health") > before, what="the dispatchers")
 
 
 @test(fronts=None)
@@ -108,3 +108,19 @@ def a_missing_schema_is_named_as_such(stack):
     finally:
         stack.sql("ALTER SCHEMA away RENAME TO camserver")
     wait_until(lambda: client.get("/readyz").status == 200, what="readiness")
+
+
+@test()
+def a_commit_that_fails_is_not_a_success(stack, front):
+    """The rows of an answer are sent before the commit. A check that strikes only at the commit must still be heard."""
+    server, camera = stack.server()
+    stack.sql("CREATE FUNCTION public.no_commit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not today'; END $$")
+    stack.sql("CREATE CONSTRAINT TRIGGER no_commit AFTER INSERT ON camserver.modal_leases DEFERRABLE INITIALLY DEFERRED"
+              " FOR EACH ROW EXECUTE FUNCTION public.no_commit()")
+    try:
+        front.client().lease(camera).expect(500, "INTERNAL_ERROR")
+    finally:
+        stack.sql("DROP TRIGGER no_commit ON camserver.modal_leases")
+        stack.sql("DROP FUNCTION public.no_commit()")
+    assert stack.usage(server) == 0
+    front.client().lease(camera).expect(201)

@@ -1,6 +1,6 @@
 -- Who may do what: nothing but the functions on each role's list, and those cannot be led astray.
 BEGIN;
-SELECT plan(72);
+SELECT plan(93);
 
 -- Runs a statement as a role and tells its SQLSTATE, or ok. The role of the session stays.
 CREATE FUNCTION pg_temp.try_as(p_role text, p_sql text) RETURNS text LANGUAGE plpgsql AS $$
@@ -18,7 +18,8 @@ CREATE TEMP TABLE roles AS SELECT unnest(ARRAY['camserver_api', 'camserver_dispa
 CREATE TEMP TABLE allowed (role text, name text);
 INSERT INTO allowed SELECT 'camserver_api', unnest(ARRAY['schema_version', 'caller_identify', 'lease_acquire',
     'lease_heartbeat', 'lease_release',
-    'system_status', 'suggest_get', 'frame_ingest']);
+    'system_status', 'suggest_get', 'frame_ingest', 'camera_list', 'camera_latest', 'event_list', 'event_get',
+    'job_list', 'job_retry', 'job_cancel']);
 INSERT INTO allowed SELECT 'camserver_dispatcher', unnest(ARRAY['schema_version', 'dispatcher_register',
     'dispatcher_heartbeat', 'dispatcher_stop',
     'health_report', 'counters_report', 'sweep_run', 'suggest_offer',
@@ -93,6 +94,13 @@ SELECT is(pg_temp.try_as('camserver_dispatcher', $$SELECT camserver.lease_sweep(
     'nor sweep but by sweep_run');
 SELECT is(pg_temp.try_as('camserver_dispatcher', 'UPDATE camserver.sweeps SET next_run_at = now()'), '42501',
     'nor write the sweeps');
+SELECT is(pg_temp.try_as('camserver_dispatcher', sql), '42501', 'camserver_dispatcher cannot: ' || sql)
+FROM unnest(ARRAY[
+    $$SELECT camserver.frame_ingest('u', gen_random_uuid(), 't_cam', now(), 0, 1)$$, 'SELECT camserver.job_rescue()',
+    'SELECT camserver.event_close_stale()', 'SELECT camserver.job_retry(0)', 'SELECT camserver.job_wake()']) sql;
+SELECT is(pg_temp.try_as('camserver_api', sql), '42501', 'camserver_api cannot: ' || sql) FROM unnest(ARRAY[
+    $$SELECT * FROM camserver.job_claim('analyze', gen_random_uuid(), 1)$$,
+    $$SELECT camserver.analysis_complete(gen_random_uuid(), '[]')$$, 'SELECT camserver.prune()']) sql;
 SELECT is(pg_temp.try_as('camserver_manager', 'SELECT camserver.sweep_run()'), '42501',
     'camserver_manager cannot sweep at all');
 
@@ -105,7 +113,11 @@ SELECT is(pg_temp.try_as('camserver_api', sql), 'ok', 'camserver_api: ' || sql) 
     $$SELECT camserver.lease_heartbeat('u', gen_random_uuid())$$,
     $$SELECT camserver.lease_release('u', gen_random_uuid())$$,
     $$SELECT camserver.system_status('user:x')$$,
-    $$SELECT camserver.suggest_get('user:x')$$]) sql;
+    $$SELECT camserver.suggest_get('user:x')$$,
+    $$SELECT camserver.frame_ingest('u', gen_random_uuid(), 't_cam', now(), 0, 1)$$,
+    'SELECT camserver.camera_list()', $$SELECT camserver.camera_latest('t_cam')$$, 'SELECT camserver.event_list()',
+    'SELECT camserver.event_get(gen_random_uuid())', 'SELECT camserver.job_list()', 'SELECT camserver.job_retry(0)',
+    'SELECT camserver.job_cancel(0)']) sql;
 SELECT is(pg_temp.try_as('camserver_dispatcher', sql), 'ok', 'camserver_dispatcher: ' || sql) FROM unnest(ARRAY[
     'SELECT camserver.schema_version()',
     $$SELECT camserver.dispatcher_register(gen_random_uuid(), 'h', 1, 'v', 'default')$$,
@@ -113,8 +125,14 @@ SELECT is(pg_temp.try_as('camserver_dispatcher', sql), 'ok', 'camserver_dispatch
     'SELECT camserver.dispatcher_stop(gen_random_uuid())',
     $$SELECT camserver.health_report(NULL, 'h', 0, 1, 1, 1, 'normal', false, false)$$,
     $$SELECT camserver.counters_report('h', 'e', '{"requests":1}')$$,
-    $$SELECT camserver.suggest_offer('t_cam', 100)$$]) sql;
-SELECT is(pg_temp.try_as('camserver_dispatcher', 'SELECT camserver.sweep_run()'), 'ok', 'camserver_dispatcher: sweep_run()');
+    $$SELECT camserver.suggest_offer('t_cam', 100)$$,
+    $$SELECT * FROM camserver.job_claim('analyze', gen_random_uuid(), 1)$$,
+    $$SELECT camserver.job_fail(gen_random_uuid(), '[]')$$,
+    $$SELECT camserver.analysis_complete(gen_random_uuid(), '[]')$$,
+    $$SELECT camserver.schema_push_begin(gen_random_uuid(), 'http://t', '2025-12-28.1')$$,
+    $$SELECT camserver.schema_push_end(gen_random_uuid(), 'http://t', true)$$]) sql;
+SELECT is(pg_temp.try_as('camserver_dispatcher', 'SELECT camserver.sweep_run()'), 'ok',
+    'camserver_dispatcher: sweep_run()');
 SELECT is((SELECT string_agg(relname || '=' || t, ', ' ORDER BY relname) FROM relations,
     pg_temp.try_as('camserver_ops', format('SELECT v::text FROM camserver.%I v', relname)) t
     WHERE relkind = 'v' AND t <> 'ok'), NULL, 'camserver_ops reads every view, functions in it included');

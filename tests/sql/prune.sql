@@ -1,6 +1,6 @@
 -- prune: what is older than a day goes, the rest stays.
 BEGIN;
-SELECT plan(13);
+SELECT plan(23);
 
 DELETE FROM camserver.admission_metrics;
 DELETE FROM camserver.modal_lease_log;
@@ -35,6 +35,47 @@ SELECT is(camserver.prune(), '{"count":1,"more":false}', 'until all is gone');
 SELECT pg_temp.log(5000, '2 h') \g /dev/null
 SELECT is(camserver.prune()->>'more', 'true', 'also of the log');
 SELECT is(camserver.prune(), '{"count":0,"more":false}', 'the last batch was the whole rest');
+
+-- Jobs that are over, but not the dead ones: those wait for somebody to look at them.
+DELETE FROM camserver.inference_jobs;
+CREATE FUNCTION pg_temp.jobs(p_n integer, p_age interval, p_status text DEFAULT 'done') RETURNS void LANGUAGE sql AS $$
+    INSERT INTO camserver.inference_jobs (status, camera_id, captured_at, created_at, available_at, finished_at,
+    locked_token)
+    SELECT p_status::camserver.job_status, 't_cam', now() - p_age, now() - p_age, now() - p_age,
+        CASE WHEN p_status IN ('done', 'dead', 'cancelled') THEN clock_timestamp() - p_age END,
+        CASE p_status WHEN 'running' THEN 1 END FROM generate_series(1, p_n) $$;
+CREATE FUNCTION pg_temp.jobs_left() RETURNS text LANGUAGE sql AS $$
+    SELECT string_agg(n || ' ' || status, ', ' ORDER BY status) FROM (
+        SELECT status, count(*) AS n FROM camserver.inference_jobs GROUP BY status) s $$;
+SELECT pg_temp.jobs(1, '30 d', s::text) FROM unnest(enum_range(NULL::camserver.job_status)) s \g /dev/null
+SELECT pg_temp.jobs(2, '24 h 1 s'), pg_temp.jobs(3, '23 h 59 min'), pg_temp.jobs(4, '23 h 59 min',
+    'cancelled') \g /dev/null
+SELECT is(camserver.prune(), '{"count":4,"more":false}', 'done and cancelled jobs go after 24 h');
+SELECT is(pg_temp.jobs_left(), '1 queued, 1 waiting, 1 running, 3 done, 1 dead, 4 cancelled',
+    'not the newer ones, and nothing that is not over; dead ones stay');
+SELECT is(camserver.prune(), '{"count":0,"more":false}', 'once');
+SELECT camserver.setting_set('job_keep_hours', '1') \g /dev/null
+SELECT is(camserver.prune()->>'count', '7', 'the keeping time is a setting');
+SELECT camserver.camera_set('t_cam') \g /dev/null
+INSERT INTO camserver.frames (frame_uuid, camera_id, captured_at, received_at, image_bytes)
+    VALUES ('00000000-0000-0000-0000-000000000001', 't_cam', now(), now(), 1);
+SELECT pg_temp.jobs(1, '2 h') \g /dev/null
+UPDATE camserver.inference_jobs SET frame_id = (SELECT frame_id FROM camserver.frames
+    WHERE frame_uuid = '00000000-0000-0000-0000-000000000001') WHERE status = 'done';
+SELECT is(camserver.prune()->>'count', '1', 'a frame''s job goes');
+SELECT is((SELECT count(*)::integer FROM camserver.frames WHERE frame_uuid = '00000000-0000-0000-0000-000000000001'), 1,
+    'without its frame');
+SELECT pg_temp.jobs(5001, '2 h'), pg_temp.jobs(5000, '10 min') \g /dev/null
+SELECT is(camserver.prune(), '{"count":5000,"more":true}', 'a batch at a time');
+SELECT is(camserver.prune(), '{"count":1,"more":false}', 'until all is gone');
+ANALYZE camserver.inference_jobs;
+DISCARD PLANS;
+CREATE FUNCTION pg_temp.tuples_read() RETURNS bigint LANGUAGE sql AS $$
+    SELECT seq_tup_read + coalesce(idx_tup_fetch, 0) FROM pg_stat_xact_user_tables
+    WHERE relid = 'camserver.inference_jobs'::regclass $$;
+CREATE TEMP TABLE read_before AS SELECT pg_temp.tuples_read() AS n;
+SELECT is(camserver.prune()->>'count', '0', 'with 5000 jobs that stay');
+SELECT cmp_ok(pg_temp.tuples_read() - n, '<', 100::bigint, 'none of them is read') FROM read_before;
 
 -- It mends usage on the way.
 SELECT camserver.camera_set('t_cam') \g /dev/null

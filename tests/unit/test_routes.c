@@ -18,6 +18,14 @@
 FAKE(handle_lease_acquire)
 FAKE(handle_lease_heartbeat)
 FAKE(handle_lease_release)
+FAKE(handle_frame_ingest)
+FAKE(handle_camera_list)
+FAKE(handle_camera_latest)
+FAKE(handle_event_list)
+FAKE(handle_event_get)
+FAKE(handle_job_list)
+FAKE(handle_job_retry)
+FAKE(handle_job_cancel)
 FAKE(handle_system_status)
 FAKE(handle_suggest)
 FAKE(handle_healthz)
@@ -66,6 +74,14 @@ static void the_specified_addresses(void **state)
 	expect("POST", "/api/modal/lease", handle_lease_acquire);
 	expect("POST", "/api/modal/lease/abc/heartbeat", handle_lease_heartbeat);
 	expect("DELETE", "/api/modal/lease/abc", handle_lease_release);
+	expect("POST", "/api/frames", handle_frame_ingest);
+	expect("GET", "/api/cameras", handle_camera_list);
+	expect("GET", "/api/cameras/gate-1/latest.jpg", handle_camera_latest);
+	expect("GET", "/api/events", handle_event_list);
+	expect("GET", "/api/events/abc", handle_event_get);
+	expect("GET", "/api/jobs", handle_job_list);
+	expect("POST", "/api/jobs/7/retry", handle_job_retry);
+	expect("POST", "/api/jobs/7/cancel", handle_job_cancel);
 	expect("GET", "/api/system/status", handle_system_status);
 	expect("GET", "/api/suggest", handle_suggest);
 	expect("GET", "/healthz", handle_healthz);
