@@ -16,7 +16,8 @@ DECLARE
     v_event bigint;
     v_done integer := 0;
     v_fenced integer := 0;
-    v_best record;
+    v_offers jsonb := '{}'; -- the best of each camera
+    v_offer record;
 BEGIN
     FOR v_lock IN
         SELECT DISTINCT c.lock_id
@@ -32,7 +33,7 @@ BEGIN
         FROM jsonb_to_recordset(p_results) AS r (job_id bigint, token bigint, result jsonb, schema_version text,
             detected boolean, primary_event text, unknown_flag boolean, severity smallint, confidence real,
             count_hint integer, blur_score real, tags jsonb, retention_class retention_class, retention_reason text,
-            best_score double precision)
+            best_score double precision, suggest_score numeric, hazard boolean)
         LEFT JOIN inference_jobs j USING (job_id)
         ORDER BY j.camera_id, j.captured_at, j.job_id
     LOOP
@@ -66,17 +67,16 @@ BEGIN
             SELECT v_event, t.tag_id, t.tag_group FROM frame_tags t WHERE t.frame_id = v_item.frame_id
             ON CONFLICT DO NOTHING;
         END IF;
+        IF v_item.detected AND v_item.suggest_score > coalesce((v_offers->v_item.camera_id->>'score')::numeric, 0) THEN
+            v_offers := v_offers || jsonb_build_object(v_item.camera_id, jsonb_build_object('score', v_item.suggest_score,
+                'hazard', coalesce(v_item.hazard, false), 'reason', v_item.primary_event));
+        END IF;
         v_done := v_done + 1;
     END LOOP;
 
-    FOR v_best IN
-        SELECT DISTINCT ON (j.camera_id) j.camera_id, r.suggest_score, r.hazard, r.primary_event
-        FROM jsonb_to_recordset(p_results) AS r (job_id bigint, suggest_score numeric, hazard boolean, primary_event text, detected boolean)
-        JOIN inference_jobs j USING (job_id)
-        WHERE r.detected AND r.suggest_score > 0 AND j.status = 'done' AND j.finished_at = v_now
-        ORDER BY j.camera_id, r.suggest_score DESC
-    LOOP
-        PERFORM suggest_offer(v_best.camera_id, v_best.suggest_score, v_best.hazard, v_best.primary_event);
+    FOR v_offer IN SELECT key AS camera_id, value FROM jsonb_each(v_offers) ORDER BY key LOOP
+        PERFORM suggest_offer(v_offer.camera_id, (v_offer.value->>'score')::numeric, (v_offer.value->>'hazard')::boolean,
+            v_offer.value->>'reason');
     END LOOP;
     RETURN jsonb_build_object('done', v_done, 'fenced', v_fenced);
 END $$;

@@ -10,13 +10,17 @@ DECLARE
     v_silent timestamptz := v_now - make_interval(secs => setting_number('dispatcher_stale_sec')::float8);
     v_count integer;
 BEGIN
-    WITH lost AS MATERIALIZED (
-        SELECT j.job_id, CASE WHEN j.deadline_at < v_now THEN 'the deadline passed'
+    WITH suspect AS MATERIALIZED (
+        SELECT j.job_id, j.locked_token, CASE WHEN j.deadline_at < v_now THEN 'the deadline passed'
                 WHEN d.stopped_at IS NOT NULL THEN 'its dispatcher stopped' ELSE 'its dispatcher died' END AS why
         FROM inference_jobs j LEFT JOIN dispatchers d ON d.dispatcher_id = j.locked_by
         WHERE j.status = 'running' AND (j.deadline_at < v_now OR d.dispatcher_id IS NULL
             OR d.stopped_at IS NOT NULL OR d.last_heartbeat < v_silent)
-        LIMIT c_batch FOR UPDATE OF j SKIP LOCKED
+        LIMIT c_batch
+    ), lost AS MATERIALIZED ( -- fenced like everybody: claimed again meanwhile, it is another's
+        SELECT j.job_id, s.why FROM suspect s
+        JOIN inference_jobs j ON j.job_id = s.job_id AND j.locked_token = s.locked_token AND j.status = 'running'
+        FOR UPDATE OF j SKIP LOCKED
     )
     UPDATE inference_jobs j SET
         status = CASE WHEN j.attempt >= j.max_attempt THEN 'dead' ELSE 'queued' END::job_status,

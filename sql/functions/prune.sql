@@ -5,6 +5,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
 DECLARE
     c_batch CONSTANT integer := 5000;
     v_before timestamptz := clock_timestamp() - make_interval(hours => setting_number('metrics_keep_hours')::integer);
+    v_jobs_before timestamptz := clock_timestamp() - make_interval(hours => setting_number('job_keep_hours')::integer);
     v_count integer;
     v_sum integer := 0;
     v_more boolean := false;
@@ -23,7 +24,7 @@ BEGIN
 
     DELETE FROM inference_jobs WHERE job_id IN (
         SELECT job_id FROM inference_jobs WHERE status IN ('done', 'cancelled')
-          AND finished_at < clock_timestamp() - make_interval(hours => setting_number('job_keep_hours')::integer)
+          AND finished_at < v_jobs_before
         ORDER BY finished_at LIMIT c_batch);
     GET DIAGNOSTICS v_count = ROW_COUNT;
     v_sum := v_sum + v_count;

@@ -3,6 +3,7 @@
 
 #include "ctl/table.h"
 
+#include <errno.h>
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,4 +97,37 @@ bool ctl_flag(struct ctl *ctl, const char *name)
 			return true;
 		}
 	return false;
+}
+
+int ctl_number(struct ctl *ctl, const char *name, double fallback, double min, double max, double *ret)
+{
+	const char *text = ctl_option(ctl, name, NULL);
+	char *end = NULL;
+	double value = fallback;
+
+	if (text != NULL) {
+		errno = 0;
+		value = strtod(text, &end);
+		if (end == text || *end != '\0' || errno != 0 || !(value >= min && value <= max)) {
+			fprintf(stderr, "camctl: %s must be a number from %.10g to %.10g, not \"%s\"\n", name, min, max,
+			    text);
+			return -1;
+		}
+	}
+	*ret = value;
+	return 0;
+}
+
+int ctl_left(const struct ctl *ctl, int n)
+{
+	for (int i = 0; i < ctl->argc; i++) {
+		bool option = strncmp(ctl->argv[i], "--", 2) == 0;
+
+		if (option || i >= n) {
+			fprintf(stderr, "camctl: %s \"%s\"\n",
+			    option ? "no such option, or no value after it:" : "unexpected argument", ctl->argv[i]);
+			return -1;
+		}
+	}
+	return 0;
 }

@@ -40,19 +40,34 @@ char *ctl_changes(struct ctl *ctl, int first);
  * not there. ctl_flag the same without a value. */
 const char *ctl_option(struct ctl *ctl, const char *name, const char *fallback);
 bool ctl_flag(struct ctl *ctl, const char *name);
+/* A number in the same way: *ret is the fallback if it is not there. -1 and a message for anything but a number from
+ * min to max. */
+int ctl_number(struct ctl *ctl, const char *name, double fallback, double min, double max, double *ret);
+/* To be asked after all options were taken out: -1 and a message if an unknown one, or more than n arguments, are
+ * left. */
+int ctl_left(const struct ctl *ctl, int n);
 
 int ctl_camera_add(struct ctl *ctl);
 int ctl_camera_list(struct ctl *ctl);
+int ctl_camera_remove(struct ctl *ctl);
 int ctl_camera_set(struct ctl *ctl);
 int ctl_config_show(struct ctl *ctl);
 int ctl_db_migrate(struct ctl *ctl);
 int ctl_db_reset(struct ctl *ctl);
 int ctl_db_status(struct ctl *ctl);
+int ctl_demo_cameras(struct ctl *ctl);
 int ctl_dispatchers(struct ctl *ctl);
+int ctl_enqueue(struct ctl *ctl);
+int ctl_events(struct ctl *ctl);
+int ctl_jobs_cancel(struct ctl *ctl);
+int ctl_jobs_list(struct ctl *ctl);
+int ctl_jobs_retry(struct ctl *ctl);
 int ctl_leases_ended(struct ctl *ctl);
 int ctl_leases_list(struct ctl *ctl);
 int ctl_leases_revoke(struct ctl *ctl);
 int ctl_refusals(struct ctl *ctl);
+int ctl_schema_list(struct ctl *ctl);
+int ctl_schema_load(struct ctl *ctl);
 int ctl_server_list(struct ctl *ctl);
 int ctl_server_set(struct ctl *ctl);
 int ctl_setting_list(struct ctl *ctl);

@@ -4,6 +4,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define SQLSTATE_FOREIGN_KEY "23503"
 
 int ctl_camera_list(struct ctl *ctl)
 {
@@ -45,4 +48,31 @@ int ctl_camera_set(struct ctl *ctl)
 		return EXIT_FAILURE;
 	}
 	return change(ctl);
+}
+
+int ctl_camera_remove(struct ctl *ctl)
+{
+	const char *id = ctl->argv[0];
+	PGresult *result = NULL;
+	struct err e;
+	bool done;
+
+	if (db_query(ctl->db, "DELETE FROM camserver.cameras WHERE camera_id = $1 RETURNING 1", 1, (const char *[]){id},
+		&result, &e) != DB_OK) {
+		if (strcmp(db_sqlstate(ctl->db), SQLSTATE_FOREIGN_KEY) == 0)
+			fprintf(stderr,
+			    "camctl: camera %s has frames, events or a live lease and cannot be removed;"
+			    " `camctl camera set %s enabled=false` takes it out of use\n",
+			    id, id);
+		else
+			fprintf(stderr, "camctl: %s\n", e.msg);
+		return EXIT_FAILURE;
+	}
+	done = PQntuples(result) > 0;
+	PQclear(result);
+	if (done)
+		printf("camera %s removed\n", id);
+	else
+		fprintf(stderr, "camctl: there is no camera %s\n", id);
+	return done ? EXIT_SUCCESS : EXIT_FAILURE;
 }

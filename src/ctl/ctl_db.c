@@ -4,6 +4,7 @@
  * functions that the files no longer hold are dropped. */
 #include "common/err.h"
 #include "ctl/ctl.h"
+#include "ctl/file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -11,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { SQL_FILE_MAX = 1024 * 1024, MIGRATIONS_MAX = 9999, LOCK_CLASS_MIGRATE = 22000 };
 
@@ -20,27 +20,6 @@ static const char *sql_dir(void)
 	const char *dir = getenv("CAMSERVER_SQL_DIR");
 
 	return dir != NULL ? dir : PKGDATADIR "/sql";
-}
-
-static char *read_file(const char *path, struct err *e)
-{
-	struct stat st;
-	char *text = NULL;
-	FILE *f = fopen(path, "re");
-
-	if (f == NULL || fstat(fileno(f), &st) < 0) {
-		err_set(e, "%s: %s", path, strerror(errno));
-	} else if (st.st_size > SQL_FILE_MAX) {
-		err_set(e, "%s: larger than %d bytes", path, SQL_FILE_MAX);
-	} else if ((text = calloc(1, (size_t)st.st_size + 1)) == NULL ||
-	    fread(text, 1, (size_t)st.st_size, f) != (size_t)st.st_size) {
-		err_set(e, "%s: cannot be read", path);
-		free(text);
-		text = NULL;
-	}
-	if (f != NULL)
-		fclose(f);
-	return text;
 }
 
 static int run_sql(struct ctl *ctl, const char *sql, const char *what)
@@ -59,10 +38,11 @@ static int run_file(struct ctl *ctl, const char *directory, const char *name)
 	char path[PATH_MAX];
 	struct err e;
 	char *text;
+	size_t len;
 	int result;
 
 	snprintf(path, sizeof path, "%s/%s%s", sql_dir(), directory, name);
-	text = read_file(path, &e);
+	text = file_read(path, SQL_FILE_MAX, &len, &e);
 	if (text == NULL) {
 		fprintf(stderr, "camctl: %s\n", e.msg);
 		return -1;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARGS_MAX = 4096, QUERY_TIMEOUT_MS = 60000 };
+enum { QUERY_TIMEOUT_MS = 60000 };
 
 static const struct ctl_command commands[] = {
     {"status", "[--json]", "health, budget, dispatchers, refusals", 0, 0, ctl_status},
@@ -19,9 +19,23 @@ static const struct ctl_command commands[] = {
     {"camera add", "CAMERA_ID [name=value...]", "add a camera (display_name, location_label, stream_server_id, ...)", 1, CTL_ARGS_ANY,
 	ctl_camera_add},
     {"camera set", "CAMERA_ID name=value...", "change a camera", 2, CTL_ARGS_ANY, ctl_camera_set},
+    {"camera remove", "CAMERA_ID", "forget a camera that never had a frame", 1, 1, ctl_camera_remove},
     {"server list", "[--json]", "stream servers and their budgets", 0, 0, ctl_server_list},
     {"server set", "SERVER_ID name=value...", "make or change a stream server (total_units, max_ui_users, ...)", 1, CTL_ARGS_ANY,
 	ctl_server_set},
+    {"enqueue", "--camera ID [--captured-at RFC3339] [--interval SEC] [--priority N] [--no-wait] FILE...",
+	"hand in JPEG files as frames, captured now; or the first at --captured-at and each --interval [1] later; with\n"
+	"        --interval alone the last one now. A full queue is waited for unless --no-wait",
+	1, CTL_ARGS_ANY, ctl_enqueue},
+    {"jobs", "[--status S] [--kind K] [--camera ID] [--limit N] [--json]", "the newest jobs, and why they failed", 0, 8, ctl_jobs_list},
+    {"jobs retry", "JOB_ID | --all-dead", "give a dead or cancelled job all its attempts again", 1, 1, ctl_jobs_retry},
+    {"jobs cancel", "JOB_ID", "a job that is not to be done any more", 1, 1, ctl_jobs_cancel},
+    {"events", "[--camera ID] [--state open|closed] [--limit N] [--json]", "the newest events", 0, 6, ctl_events},
+    {"schema list", "[--json]", "tag schemas, and which one is in use", 0, 0, ctl_schema_list},
+    {"schema load", "FILE", "store a new tag schema; SCHEMA_VERSION puts it to use", 1, 1, ctl_schema_load},
+    {"demo-cameras", "[--cameras N] [--rate FPS] [--seconds N] | --draw FILE --camera entrance|parking|2f --at SEC",
+	"draw cameras [3] and feed their frames [1 a second each] until stopped; --draw: write one picture, feed nothing", 0, 6,
+	ctl_demo_cameras},
     {"dispatchers", "[--json]", "dispatcher processes", 0, 0, ctl_dispatchers},
     {"setting list", "[--json]", "tunables", 0, 0, ctl_setting_list},
     {"setting set", "NAME VALUE", "change a tunable; takes effect at once", 2, 2, ctl_setting_set},
@@ -129,7 +143,7 @@ int main(int argc, char **argv)
 
 	setlocale(LC_ALL, "");
 	program.about = text != NULL ? text : "";
-	first = program_start(&program, argc, argv, ARGS_MAX, &conf, &status);
+	first = program_start(&program, argc, argv, CTL_ARGS_ANY, &conf, &status);
 	if (first >= 0)
 		status = run(&conf, argc - first, argv + first);
 	conf_free(&conf);
