@@ -15,13 +15,14 @@ BEGIN
     IF p_captured_at >= p_open.last_seen_at THEN
         RETURN NULL;
     END IF;
-    -- Of a camera's events before that time only the last few can reach it. What came between stays between: once the
-    -- open event had begun, an earlier one is not made longer.
+    -- Of a camera's events before that time only the last few can reach it. What came between stays between: one is
+    -- not made longer across the beginning of another kind's.
     SELECT e.event_id INTO v_event FROM (
         SELECT * FROM events c WHERE c.camera_id = p_camera AND c.start_at <= p_captured_at + p_gap
         ORDER BY c.start_at DESC LIMIT 20) e
     WHERE e.state = 'closed' AND e.primary_event = p_primary_event AND p_captured_at <= e.end_at + p_gap
-      AND (p_captured_at <= e.end_at OR p_open.event_id IS NULL OR p_captured_at < p_open.start_at)
+      AND NOT EXISTS (SELECT 1 FROM events o WHERE o.camera_id = p_camera AND o.primary_event <> p_primary_event
+          AND o.start_at > e.end_at AND o.start_at <= p_captured_at)
     ORDER BY e.start_at DESC LIMIT 1;
     RETURN v_event;
 END $$;

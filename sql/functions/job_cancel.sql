@@ -1,5 +1,5 @@
 -- job_cancel(job): this job is not to be done any more. One that runs is fenced off: its result will be refused.
--- Returns jsonb: outcome OK, UNKNOWN_JOB, or JOB_STATE for one that is over. Locks: the job's row.
+-- Returns jsonb: outcome OK, UNKNOWN_JOB, or JOB_STATE for one that is done or cancelled. Locks: the job's row.
 CREATE OR REPLACE FUNCTION camserver.job_cancel(p_job bigint, p_reason text DEFAULT 'cancelled by an operator') RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
 DECLARE

@@ -1,4 +1,4 @@
--- job_retry(job): a dead or cancelled job gets all its attempts again. Returns jsonb: outcome OK, UNKNOWN_JOB, or
+-- job_retry(job): a dead, cancelled or waiting job may run now, with all its attempts again. Returns jsonb: outcome OK, UNKNOWN_JOB, or
 -- JOB_STATE with the status that forbids it. Locks: the job's row.
 CREATE OR REPLACE FUNCTION camserver.job_retry(p_job bigint) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$

@@ -74,6 +74,19 @@ bool ident_is_utf8(const char *s, size_t len)
 	return true;
 }
 
+void ident_clean(char *s)
+{
+	size_t len = strlen(s);
+
+	for (size_t i = 0, n; i < len; i += n) {
+		n = utf8_len((const unsigned char *)s + i, len - i);
+		if (n == 0 || (unsigned char)s[i] < 0x20 || s[i] == 0x7f) {
+			s[i] = '?';
+			n = 1;
+		}
+	}
+}
+
 bool ident_is_text(const char *s, size_t max_bytes)
 {
 	size_t len = strnlen(s, max_bytes + 1);

@@ -42,8 +42,13 @@ void job_free(struct job *j)
 	free(j);
 }
 
-void job_fail(struct job *j, const char *error, int64_t delay_ms, bool final, bool refund)
+void job_fail(struct job *j, const char *why, int64_t delay_ms, bool final, bool refund)
 {
+	char error[JOB_ERROR_MAX];
+
+	/* A node's words, cut anywhere: made into text that the database takes. */
+	snprintf(error, sizeof error, "%s", why);
+	ident_clean(error);
 	if (final)
 		log_warning("job %lld (camera %s, frame %s) is dead: %s", (long long)j->id, j->camera_id, j->frame_uuid, error);
 	else

@@ -7,7 +7,7 @@
 #include "dispatcher/dispatcher.h"
 #include "dispatcher/reader.h"
 
-enum { JOB_TIME_MAX = 40 };
+enum { JOB_TIME_MAX = 40, JOB_ERROR_MAX = 500 };
 
 enum job_state { JOB_READING, JOB_READY, JOB_SENDING };
 

@@ -142,7 +142,8 @@ def max_attempt_is_the_end(stack):
     stack.sql("UPDATE camserver.settings SET value = '3' WHERE name = 'job_max_attempt'")
     stack.sql("UPDATE camserver.settings SET value = '50' WHERE name = 'job_backoff_base_ms'")
     try:
-        rules(stack, on(cam, status=500, body={"error": "broken"}))
+        # long, and cut inside a character: what is kept must still be text
+        rules(stack, on(cam, status=500, body={"error": "broken", "detail": "カ" * 200}))
         name = frame(stack, cam)
         status, attempt, error = settled(stack, name, timeout=60)[0]
         assert (status, attempt) == ("dead", 3) and "status 500" in error and "broken" in error

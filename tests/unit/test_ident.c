@@ -150,9 +150,22 @@ static void text_length_is_in_bytes(void **state)
 	assert_false(ident_is_text("a", 0));
 }
 
+static void cleaning(void **state)
+{
+	char text[] = "caf\xc3\xa9 \xe3\x82\xab \n\x7f \xff \xe3\x82"; /* cut inside a character */
+	char fine[] = "plain";
+
+	(void)state;
+	ident_clean(text);
+	assert_string_equal(text, "caf\xc3\xa9 \xe3\x82\xab ?? ? ??");
+	ident_clean(fine);
+	assert_string_equal(fine, "plain");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(cleaning),
 	    cmocka_unit_test(identifiers),
 	    cmocka_unit_test(identifier_length),
 	    cmocka_unit_test(every_byte_in_an_identifier),
