@@ -30,9 +30,12 @@ CREATE TABLE camserver.frames (
     tags_json        jsonb,
     retention_class  camserver.retention_class NOT NULL DEFAULT 'normal',
     retention_reason text,
-    event_id         bigint
+    event_id         bigint,
+    image_removed_at timestamptz
 ) WITH (fillfactor = 80);
 CREATE INDEX frames_camera_time ON camserver.frames (camera_id, captured_at DESC);
+-- Images that go after a while; small, since those that are gone leave it.
+CREATE INDEX frames_undetected ON camserver.frames (analyzed_at) WHERE analyzed AND NOT detected AND image_removed_at IS NULL;
 CREATE INDEX frames_event ON camserver.frames (event_id, captured_at) WHERE event_id IS NOT NULL;
 
 CREATE TABLE camserver.frame_tags (
@@ -161,6 +164,7 @@ INSERT INTO camserver.settings (name, value, kind, min_value, max_value, descrip
     ('job_backoff_max_ms',     '60000', 'integer', 1, 3600000, 'the longest wait after a failure'),
     ('job_keep_hours',         '24',  'integer', 1, 8760,    'done and cancelled jobs are kept this long'),
     ('camera_queue_max',       '500', 'integer', 1, 1000000, 'one camera may have this many jobs waiting; more frames are refused'),
+    ('keep_undetected_sec',    '3600', 'integer', 1, 31536000, 'images in which nothing was detected are kept this long'),
     ('analyze_inflight',       '8',   'integer', 1, 1000,    'requests to inference nodes that one dispatcher has under way at once');
 UPDATE camserver.settings SET min_value = 1 WHERE name = 'dispatcher_stale_sec';
 

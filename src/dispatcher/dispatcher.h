@@ -54,7 +54,7 @@ struct dispatcher {
 	struct {
 		bool asking;
 		int64_t due;
-	} sweeper, counters;
+	} sweeper, counters, janitor;
 	struct outbox results, failures;
 	struct {
 		struct job *jobs; /* claimed and not yet on their way back */

@@ -7,6 +7,7 @@
 #include "dispatcher/commit.h"
 #include "dispatcher/counters.h"
 #include "dispatcher/http.h"
+#include "dispatcher/janitor.h"
 #include "dispatcher/membership.h"
 #include "dispatcher/reader.h"
 #include "dispatcher/sampler.h"
@@ -26,6 +27,7 @@ static int64_t (*const ticks[])(struct dispatcher *d, int64_t now) = {
     sampler_tick,
     sweeper_tick,
     counters_tick,
+    janitor_tick,
     analyze_tick,
     commit_tick,
 };
