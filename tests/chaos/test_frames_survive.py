@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 
-from frames import START, camera, result, rules, spool
+from frames import STARTS, camera, result, rules, spool
 from harness import test, wait_until
 
 FRAMES = int(os.environ.get("CHAOS_FRAMES", 5000))
@@ -19,7 +19,7 @@ def feed(stack, cams):
     names = [spool(stack) for _ in range(FRAMES)]
     for i in range(0, FRAMES, 500):
         stack.sql("SELECT camserver.frame_ingest('chaos', u, (%s::text[])[1 + o %% %s], %s + o * interval '10 ms', 0, 1000)"
-                  " FROM unnest(%s::uuid[]) WITH ORDINALITY AS f (u, o)", cams, CAMERAS, START, names[i:i + 500])
+                  " FROM unnest(%s::uuid[]) WITH ORDINALITY AS f (u, o)", cams, CAMERAS, STARTS[cams[0]], names[i:i + 500])
     return names
 
 

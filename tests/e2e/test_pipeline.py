@@ -64,7 +64,7 @@ def an_event_opens_merges_and_closes(stack):
     settled(stack, frame(stack, cam, 30), frame(stack, cam, 60))
     (state, _, primary, count, *_, start, last, _, _), = events(stack, cam)
     assert (state, primary, count) == ("open", "human", 3)
-    assert abs(start - epoch(0)) < 0.01 and abs(last - epoch(60)) < 0.01
+    assert abs(start - epoch(cam, 0)) < 0.01 and abs(last - epoch(cam, 60)) < 0.01
     stack.sql("UPDATE camserver.events SET last_seen_at = now() - interval '121 s', start_at = now() - interval '200 s'"
               " WHERE camera_id = %s", cam)
     wait_until(lambda: events(stack, cam)[0][:2] == ("closed", "stale"), what="the close")
@@ -205,7 +205,7 @@ def late_frames_extend_and_never_shorten(stack):
     for at in (40, 10, 25, -30):
         settled(stack, frame(stack, cam, at))
     (state, _, _, count, *_, start, last, _, _), = events(stack, cam)
-    assert (state, count) == ("open", 4) and abs(start - epoch(-30)) < 0.01 and abs(last - epoch(40)) < 0.01
+    assert (state, count) == ("open", 4) and abs(start - epoch(cam, -30)) < 0.01 and abs(last - epoch(cam, 40)) < 0.01
     rules(stack, result(cam, "animal"))
     settled(stack, frame(stack, cam, 20))  # late and of another kind: an event of its own, the open one stays
     assert sorted(e[:4] for e in events(stack, cam)) == [("closed", "changed", "animal", 1), ("open", None, "human", 4)]
