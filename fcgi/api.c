@@ -11,7 +11,7 @@ enum { CALLER_PARAMS = 4 };
 static bool is_outdated(const char *sqlstate)
 {
 	return strcmp(sqlstate, "42883") == 0 || strcmp(sqlstate, "42P01") == 0 || strcmp(sqlstate, "3F000") == 0 ||
-	    strcmp(sqlstate, "42703") == 0;
+	       strcmp(sqlstate, "42703") == 0;
 }
 
 void api_db_error(struct api *api, struct answer *a, enum db_status status, const struct err *e)
@@ -38,8 +38,8 @@ static const char *or_null(const char *s)
 
 struct json_object *api_call(struct api *api, struct answer *a, const char *sql, int n, const char *const *params)
 {
-	const char *all[CALLER_PARAMS + API_PARAMS_MAX] = {api->role, or_null(api->identity.token),
-	    api->identity.remote_user, or_null(api->identity.session)};
+	const char *all[CALLER_PARAMS + API_PARAMS_MAX] = {
+	    api->role, or_null(api->identity.token), api->identity.remote_user, or_null(api->identity.session)};
 	struct json_object *object = NULL;
 	PGresult *result = NULL;
 	enum db_status status;

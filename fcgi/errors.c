@@ -40,7 +40,8 @@ static const struct error_def errors[] = {
 	"The image cannot be stored at the moment. Please try again in a while."},
     {"DB_UNAVAILABLE", 503, 2, "データベースに接続できません。しばらく経ってからお試しください",
 	"The database is not available. Please try again in a moment."},
-    {"SCHEMA_OUTDATED", 503, 30, "データベースの更新が必要です", "The database schema is older than this program; run camctl db migrate."},
+    {"SCHEMA_OUTDATED", 503, 30, "データベースの更新が必要です",
+	"The database schema is older than this program; run camctl db migrate."},
     {"INTERNAL_ERROR", 500, 0, "内部エラーが発生しました", "Something went wrong here; the log has the details."},
 };
 

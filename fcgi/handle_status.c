@@ -2,7 +2,8 @@
  * The state of the system, and the camera to look at. */
 #include "fcgi/handlers.h"
 
-/* Looking counts as being there only for those who come back: a program without a cookie jar is nobody new each time. */
+/* Looking counts as being there only for those who come back: a program without a cookie jar is nobody new each time.
+ */
 #define VIEWER "CASE WHEN $5::boolean THEN who.user_id END"
 
 static void answer_call(struct api *api, struct answer *a, const char *sql)

@@ -64,8 +64,8 @@ static int new_session(struct identity *id, const struct request *r, struct answ
 
 	if (crypto_random_hex(COOKIE_HEX_LEN / 2, value) < 0 || set_session(id, value) < 0)
 		return -1;
-	snprintf(header, sizeof header, COOKIE_NAME "=%s; Path=%s; Max-Age=%d; HttpOnly; SameSite=Strict%s", value, path,
-	    COOKIE_AGE_SEC, https != NULL && strcasecmp(https, "on") == 0 ? "; Secure" : "");
+	snprintf(header, sizeof header, COOKIE_NAME "=%s; Path=%s; Max-Age=%d; HttpOnly; SameSite=Strict%s", value,
+	    path, COOKIE_AGE_SEC, https != NULL && strcasecmp(https, "on") == 0 ? "; Secure" : "");
 	answer_header(a, "Set-Cookie", header);
 	return 0;
 }

@@ -64,8 +64,8 @@ static void serve(struct api *api, struct buf *body, FCGX_Request *fcgi)
 
 int main(int argc, char **argv)
 {
-	static const struct program program = {"camserver.fcgi", "[options]",
-	    "FastCGI program of camserver; spawn-fcgi or a web server starts it.\n"};
+	static const struct program program = {
+	    "camserver.fcgi", "[options]", "FastCGI program of camserver; spawn-fcgi or a web server starts it.\n"};
 	struct conf conf;
 	struct api api = {.conf = &conf};
 	struct buf body;

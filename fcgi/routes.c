@@ -71,8 +71,8 @@ const struct route *route_find(struct request *r, char *ret_allow, size_t allow_
 			continue;
 		if (same_method(routes[i].method, r->method))
 			return &routes[i];
-		len += (size_t)snprintf(ret_allow + len, allow_size - len, "%s%s%s", len > 0 ? ", " : "", routes[i].method,
-		    strcmp(routes[i].method, "GET") == 0 ? ", HEAD" : "");
+		len += (size_t)snprintf(ret_allow + len, allow_size - len, "%s%s%s", len > 0 ? ", " : "",
+		    routes[i].method, strcmp(routes[i].method, "GET") == 0 ? ", HEAD" : "");
 	}
 	return NULL;
 }

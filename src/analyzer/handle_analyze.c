@@ -146,7 +146,7 @@ static void look(const struct pictures *p, struct report *report)
 	vision_measure(p->now, &report->metrics);
 	issues = vision_judge(&report->metrics);
 	compared = p->coarse != NULL && p->before != NULL && vision_usable(issues) && comparable(p->before) &&
-	    motion_compare(p->before, p->coarse, &motion);
+		   motion_compare(p->before, p->coarse, &motion);
 	report->motion_ratio = compared ? motion.motion_ratio : 0;
 	verdict_make(issues, compared ? &motion : NULL, compared ? p->coarse->width : 1,
 	    compared ? p->coarse->height : 1, &report->verdict);

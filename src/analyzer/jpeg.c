@@ -21,9 +21,8 @@ static struct gray *decode_scaled(tjhandle tj, const void *data, size_t len, int
 	tjscalingfactor scale = choose_scale(width > height ? width : height, max_side);
 	struct gray *g = gray_new(TJSCALED(width, scale), TJSCALED(height, scale));
 
-	if (g != NULL &&
-	    tjDecompress2(tj, data, (unsigned long)len, g->px, g->width, g->width, g->height, TJPF_GRAY,
-		TJFLAG_STOPONWARNING | TJFLAG_LIMITSCANS) < 0) {
+	if (g != NULL && tjDecompress2(tj, data, (unsigned long)len, g->px, g->width, g->width, g->height, TJPF_GRAY,
+			     TJFLAG_STOPONWARNING | TJFLAG_LIMITSCANS) < 0) {
 		gray_free(g);
 		g = NULL;
 	}

@@ -189,7 +189,7 @@ static void judge_structure(const struct gray *before, const struct gray *now, c
 	}
 	ret->edge_change = textured > 0 ? (double)different / textured : 0;
 	ret->moved = ret->edge_change >= MOTION_MOVED_EDGES && textured_before >= MOTION_MOVED_TEXTURE * blocks &&
-	    textured_now >= MOTION_MOVED_TEXTURE * blocks;
+		     textured_now >= MOTION_MOVED_TEXTURE * blocks;
 	ret->light = ret->motion_ratio >= MOTION_LIGHT_RATIO && textured > 0 && ret->edge_change < MOTION_LIGHT_EDGES;
 }
 

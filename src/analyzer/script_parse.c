@@ -73,7 +73,7 @@ static int parse_match(struct json_object *obj, struct script_rule *rule, struct
 static bool header_name_valid(const char *s)
 {
 	return *s != '\0' &&
-	    s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~")] == '\0';
+	       s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~")] == '\0';
 }
 
 static int parse_headers(struct json_object *obj, struct script_rule *rule, struct err *e)
@@ -213,7 +213,8 @@ struct script *script_parse_file(const char *path, struct err *e)
 		err_set(&why, "out of memory");
 	else
 		good = read_file(path, &text, &why) == 0 &&
-		    (s->document = json_parse_object(text.data, text.len, &why)) != NULL && parse_rules(s, &why) == 0;
+		       (s->document = json_parse_object(text.data, text.len, &why)) != NULL &&
+		       parse_rules(s, &why) == 0;
 	buf_free(&text);
 	if (good)
 		return s;

@@ -181,7 +181,7 @@ __attribute__((format(printf, 2, 0))) static void on_log(void *cls, const char *
 struct server *server_start(struct analyzer *a, const struct sockaddr *address, struct err *e)
 {
 	unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL | MHD_USE_ITC |
-	    MHD_USE_ERROR_LOG;
+			 MHD_USE_ERROR_LOG;
 	struct server *s = calloc(1, sizeof *s);
 
 	if (s == NULL) {

@@ -59,7 +59,7 @@ struct vision_issues vision_judge(const struct vision_metrics *m)
 	i.occluded =
 	    !i.dark && !i.glare && m->contrast < VISION_OCCLUDED_CONTRAST && m->edge_energy < VISION_OCCLUDED_EDGES;
 	i.blur = vision_usable(i) && m->sharpness < VISION_BLUR_SHARPNESS &&
-	    m->sharpness < VISION_BLUR_RATIO * m->contrast * m->contrast;
+		 m->sharpness < VISION_BLUR_RATIO * m->contrast * m->contrast;
 	return i;
 }
 

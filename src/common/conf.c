@@ -20,8 +20,7 @@ const struct conf_option conf_options[] = {
     {"SPOOL_DIR", CONF_PATH, AT(spool_dir), "/var/lib/camserver/spool", 0, 0, NULL,
 	"frames wait here for their analysis"},
     {"RUN_DIR", CONF_PATH, AT(run_dir), "/run/camserver", 0, 0, NULL, "sockets and the host's shared counters"},
-    {"IS21_BASE_URL", CONF_URL, AT(is21_base_url), "http://127.0.0.1:9000", 0, 0, NULL,
-	"the first inference node"},
+    {"IS21_BASE_URL", CONF_URL, AT(is21_base_url), "http://127.0.0.1:9000", 0, 0, NULL, "the first inference node"},
     {"SCHEMA_VERSION", CONF_TEXT, AT(schema_version), "2025-12-28.1", 0, 0, NULL,
 	"tag schema that inference nodes must speak"},
     {"HOST_NAME", CONF_TEXT, AT(host_name), "", 0, 0, NULL,
@@ -61,7 +60,8 @@ static int parse_int(const struct conf_option *o, const char *text, long *ret, s
 	errno = 0;
 	n = strtol(text, &end, 10);
 	if (errno != 0 || end == text || *end != '\0' || n < o->min || n > o->max)
-		return err_set(e, "%s must be a whole number from %ld to %ld, not \"%s\"", o->name, o->min, o->max, text);
+		return err_set(
+		    e, "%s must be a whole number from %ld to %ld, not \"%s\"", o->name, o->min, o->max, text);
 	*ret = n;
 	return 0;
 }
@@ -70,7 +70,8 @@ static int parse_bool(const struct conf_option *o, const char *text, bool *ret, 
 {
 	if (strcmp(text, "yes") == 0 || strcmp(text, "true") == 0 || strcmp(text, "1") == 0 || strcmp(text, "on") == 0)
 		*ret = true;
-	else if (strcmp(text, "no") == 0 || strcmp(text, "false") == 0 || strcmp(text, "0") == 0 || strcmp(text, "off") == 0)
+	else if (strcmp(text, "no") == 0 || strcmp(text, "false") == 0 || strcmp(text, "0") == 0 ||
+		 strcmp(text, "off") == 0)
 		*ret = false;
 	else
 		return err_set(e, "%s must be yes or no, not \"%s\"", o->name, text);
@@ -196,7 +197,8 @@ static int load_file(struct conf *c, const char *path, bool must_exist, struct e
 		if (len > 0 && line[len - 1] == '\n')
 			line[len - 1] = '\0';
 		else if (!feof(f)) {
-			result = err_set(e, "%s:%d: the line is longer than %d bytes", path, number, LINE_BYTES_MAX - 2);
+			result =
+			    err_set(e, "%s:%d: the line is longer than %d bytes", path, number, LINE_BYTES_MAX - 2);
 			break;
 		}
 		switch (split(line, &name, &value)) {

@@ -52,7 +52,8 @@ int conf_override(struct conf *c, const char *assignment, struct err *e);
 void conf_free(struct conf *c);
 
 /* Passwords in URLs are replaced by ***. ret_origin says where the value came from. */
-void conf_value_text(const struct conf *c, const struct conf_option *o, char *ret, size_t size, const char **ret_origin);
+void conf_value_text(
+    const struct conf *c, const struct conf_option *o, char *ret, size_t size, const char **ret_origin);
 /* The options as --help lists them. */
 void conf_print_options(FILE *out);
 

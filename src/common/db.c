@@ -23,8 +23,8 @@ struct db {
 	struct err last;
 };
 
-void db_keywords(const char *url, const char *application, const char *names[DB_KEYWORDS_MAX],
-    const char *values[DB_KEYWORDS_MAX])
+void db_keywords(
+    const char *url, const char *application, const char *names[DB_KEYWORDS_MAX], const char *values[DB_KEYWORDS_MAX])
 {
 	/* dbname comes last: with expand_dbname the URL in it overrides what stands before it. */
 	static const struct {

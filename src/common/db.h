@@ -24,7 +24,8 @@ struct db *db_new(const char *url, const char *application, int timeout_ms);
 void db_free(struct db *db);
 
 /* Runs one statement with text parameters (NULL is SQL NULL). On DB_OK *ret is the caller's to PQclear(). */
-enum db_status db_query(struct db *db, const char *sql, int n, const char *const *params, PGresult **ret, struct err *e);
+enum db_status db_query(
+    struct db *db, const char *sql, int n, const char *const *params, PGresult **ret, struct err *e);
 /* Connects now if it is not connected. */
 enum db_status db_connect(struct db *db, struct err *e);
 /* SQLSTATE of the last DB_REFUSED, else "". */
@@ -37,7 +38,7 @@ PGconn *db_conn(struct db *db);
 /* Connection keywords for libpq: the URL, and defaults that a URL may override: application name, connect timeout,
  * keepalives. Fills arrays of DB_KEYWORDS_MAX. Shared with the non-blocking dbq. */
 enum { DB_KEYWORDS_MAX = 10 };
-void db_keywords(const char *url, const char *application, const char *names[DB_KEYWORDS_MAX],
-    const char *values[DB_KEYWORDS_MAX]);
+void db_keywords(
+    const char *url, const char *application, const char *names[DB_KEYWORDS_MAX], const char *values[DB_KEYWORDS_MAX]);
 
 #endif

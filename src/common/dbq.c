@@ -30,8 +30,8 @@ struct dbq {
 	PGconn *conn;
 	PGresult *result; /* BUSY: the last one of the answer so far */
 	PostgresPollingStatusType polling;
-	bool unsent;    /* BUSY: the output buffer is not yet empty */
-	int64_t due;    /* DOWN: next try; CONNECTING, BUSY: give up */
+	bool unsent;     /* BUSY: the output buffer is not yet empty */
+	int64_t due;     /* DOWN: next try; CONNECTING, BUSY: give up */
 	int64_t wait_ms; /* DOWN: grows with every failure */
 	unsigned long connections;
 	const char *channel;

@@ -16,7 +16,8 @@ bool ident_is_uuid(const char *s);
 void ident_new_uuid(char ret_uuid[UUID_TEXT_LEN + 1]);
 /* Well-formed UTF-8 as PostgreSQL takes it: no overlong forms, no surrogates. */
 bool ident_is_utf8(const char *s, size_t len);
-/* Makes text from outside fit for a log and the database: bytes that are not UTF-8, and control characters, become '?'. */
+/* Makes text from outside fit for a log and the database: bytes that are not UTF-8, and control characters, become '?'.
+ */
 void ident_clean(char *s);
 /* No control characters and valid UTF-8; names of people. */
 bool ident_is_text(const char *s, size_t max_bytes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Whether bytes have the shape of a whole JPEG file. Cheap: markers are walked, nothing is decoded; what a decoder would
- * still object to is the inference node's to say. */
+ * Whether bytes have the shape of a whole JPEG file. Cheap: markers are walked, nothing is decoded; what a decoder
+ * would still object to is the inference node's to say. */
 #ifndef CAM_JPEG_H
 #define CAM_JPEG_H
 

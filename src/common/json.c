@@ -49,7 +49,8 @@ struct json_object *json_parse_object(const char *text, size_t len, struct err *
 }
 
 /* 1 if the member is there and of the type, 0 if absent, -1 if of another type. */
-static int member(struct json_object *obj, const char *name, enum json_type type, struct json_object **ret, struct err *e)
+static int member(
+    struct json_object *obj, const char *name, enum json_type type, struct json_object **ret, struct err *e)
 {
 	struct json_object *m;
 

@@ -84,7 +84,8 @@ int program_start(const struct program *p, int argc, char **argv, int max_args, 
 		return -1;
 	}
 	if (argc - optind > max_args) {
-		fprintf(stderr, "%s: unexpected argument \"%s\". Try '%s --help'.\n", p->name, argv[optind + max_args], p->name);
+		fprintf(stderr, "%s: unexpected argument \"%s\". Try '%s --help'.\n", p->name, argv[optind + max_args],
+		    p->name);
 		return -1;
 	}
 	if (load(&args, conf, &e) < 0) {

@@ -58,7 +58,8 @@ static int sync_directory(const char *spool_dir)
 	return result;
 }
 
-int spool_write(const char *spool_dir, const char *frame_uuid, const void *data, size_t len, bool *ret_existed, struct err *e)
+int spool_write(
+    const char *spool_dir, const char *frame_uuid, const void *data, size_t len, bool *ret_existed, struct err *e)
 {
 	char path[SPOOL_PATH_MAX], tmp[SPOOL_PATH_MAX + 64], unique[UUID_TEXT_LEN + 1];
 	bool existed;

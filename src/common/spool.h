@@ -16,7 +16,8 @@ enum { SPOOL_PATH_MAX = 1024, FRAME_BYTES_MAX = 5000000 };
 int spool_prepare(const char *spool_dir, struct err *e);
 /* Safe against a crash at any moment: temporary file, fsync, link into place, fsync of the directory. A file of that
  * name stays as it is; *ret_existed tells. */
-int spool_write(const char *spool_dir, const char *frame_uuid, const void *data, size_t len, bool *ret_existed, struct err *e);
+int spool_write(
+    const char *spool_dir, const char *frame_uuid, const void *data, size_t len, bool *ret_existed, struct err *e);
 /* A file that is not there is no error. */
 int spool_remove(const char *spool_dir, const char *frame_uuid, struct err *e);
 /* -1 if the path would not fit or the uuid is none. */

@@ -18,9 +18,10 @@ int ctl_query(struct ctl *ctl, const char *sql, int n, const char *const *params
 		return 0;
 	fprintf(stderr, "camctl: %s\n", e.msg);
 	if (status == DB_DOWN)
-		fprintf(stderr, "Is PostgreSQL running, and is ADMIN_DATABASE_URL right? `camctl config show` tells it.\n");
+		fprintf(
+		    stderr, "Is PostgreSQL running, and is ADMIN_DATABASE_URL right? `camctl config show` tells it.\n");
 	else if (strcmp(db_sqlstate(ctl->db), "3F000") == 0 || strcmp(db_sqlstate(ctl->db), "42P01") == 0 ||
-	    strcmp(db_sqlstate(ctl->db), "42883") == 0)
+		 strcmp(db_sqlstate(ctl->db), "42883") == 0)
 		fprintf(stderr, "The schema is missing or old: run `camctl db migrate`.\n");
 	return -1;
 }

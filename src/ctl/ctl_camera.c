@@ -22,7 +22,8 @@ static int change(struct ctl *ctl)
 	int result = -1;
 
 	if (changes != NULL)
-		result = ctl_do(ctl, "SELECT camserver.camera_set($1, $2::jsonb)", 2, (const char *[]){ctl->argv[0], changes});
+		result = ctl_do(
+		    ctl, "SELECT camserver.camera_set($1, $2::jsonb)", 2, (const char *[]){ctl->argv[0], changes});
 	free(changes);
 	if (result == 0)
 		printf("camera %s saved\n", ctl->argv[0]);
@@ -39,12 +40,14 @@ int ctl_camera_set(struct ctl *ctl)
 	PGresult *result = NULL;
 	int found;
 
-	if (ctl_query(ctl, "SELECT 1 FROM camserver.cameras WHERE camera_id = $1", 1, (const char *[]){ctl->argv[0]}, &result) < 0)
+	if (ctl_query(ctl, "SELECT 1 FROM camserver.cameras WHERE camera_id = $1", 1, (const char *[]){ctl->argv[0]},
+		&result) < 0)
 		return EXIT_FAILURE;
 	found = PQntuples(result);
 	PQclear(result);
 	if (found == 0) {
-		fprintf(stderr, "camctl: there is no camera %s; `camctl camera add %s` makes it\n", ctl->argv[0], ctl->argv[0]);
+		fprintf(stderr, "camctl: there is no camera %s; `camctl camera add %s` makes it\n", ctl->argv[0],
+		    ctl->argv[0]);
 		return EXIT_FAILURE;
 	}
 	return change(ctl);

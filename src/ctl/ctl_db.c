@@ -3,8 +3,8 @@
  * Migrations (tables) run once each and in order; functions, views and grants are applied anew every time, and
  * functions that the files no longer hold are dropped. */
 #include "common/err.h"
+#include "common/file.h"
 #include "ctl/ctl.h"
-#include "ctl/file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -42,7 +42,7 @@ static int run_file(struct ctl *ctl, const char *directory, const char *name)
 	int result;
 
 	snprintf(path, sizeof path, "%s/%s%s", sql_dir(), directory, name);
-	text = file_read(path, SQL_FILE_MAX, &len, &e);
+	text = file_read_named(path, SQL_FILE_MAX, &len, &e);
 	if (text == NULL) {
 		fprintf(stderr, "camctl: %s\n", e.msg);
 		return -1;
@@ -122,7 +122,8 @@ static int apply_migrations(struct ctl *ctl, int up_to, int *ret_version)
 	if (result == 0)
 		result = current_version(ctl, &version);
 	if (result == 0 && version > atoi(names[n - 1]->d_name)) {
-		fprintf(stderr, "camctl: the database is at version %d, these files end at %d; install the newer camserver\n",
+		fprintf(stderr,
+		    "camctl: the database is at version %d, these files end at %d; install the newer camserver\n",
 		    version, atoi(names[n - 1]->d_name));
 		result = -1;
 	}
@@ -139,11 +140,10 @@ static int apply_migrations(struct ctl *ctl, int up_to, int *ret_version)
 	return result;
 }
 
-static const char drop_views[] =
-    "DO $$ DECLARE v record; BEGIN"
-    " FOR v IN SELECT oid::regclass AS name FROM pg_class"
-    " WHERE relnamespace = 'camserver'::regnamespace AND relkind = 'v'"
-    " LOOP EXECUTE format('DROP VIEW IF EXISTS %s CASCADE', v.name); END LOOP; END $$";
+static const char drop_views[] = "DO $$ DECLARE v record; BEGIN"
+				 " FOR v IN SELECT oid::regclass AS name FROM pg_class"
+				 " WHERE relnamespace = 'camserver'::regnamespace AND relkind = 'v'"
+				 " LOOP EXECUTE format('DROP VIEW IF EXISTS %s CASCADE', v.name); END LOOP; END $$";
 
 /* A function that this transaction did not write is one that the files no longer hold. */
 static const char drop_stale_functions[] =
@@ -157,8 +157,9 @@ static int migrate(struct ctl *ctl, int up_to, int *ret_version)
 	char lock[64];
 
 	snprintf(lock, sizeof lock, "SELECT pg_advisory_xact_lock(%d, 0)", LOCK_CLASS_MIGRATE);
-	if (run_sql(ctl, "BEGIN; SET LOCAL client_min_messages = warning; SET LOCAL check_function_bodies = off;"
-			 " SET LOCAL statement_timeout = 0",
+	if (run_sql(ctl,
+		"BEGIN; SET LOCAL client_min_messages = warning; SET LOCAL check_function_bodies = off;"
+		" SET LOCAL statement_timeout = 0",
 		"begin") < 0 ||
 	    run_sql(ctl, lock, "lock") < 0 || run_file(ctl, "", "roles.sql") < 0 ||
 	    run_sql(ctl, drop_views, "dropping views") < 0 || apply_migrations(ctl, up_to, ret_version) < 0)
@@ -203,8 +204,10 @@ int ctl_db_status(struct ctl *ctl)
 	PGresult *result = NULL;
 	int n, version = 0, pending = 0;
 
-	if (ctl_query(ctl, "SELECT current_database(), current_setting('server_version'), to_regclass('camserver.schema_migrations')", 0,
-		NULL, &result) < 0)
+	if (ctl_query(ctl,
+		"SELECT current_database(), current_setting('server_version'), "
+		"to_regclass('camserver.schema_migrations')",
+		0, NULL, &result) < 0)
 		return EXIT_FAILURE;
 	printf("database %s on PostgreSQL %s\n", PQgetvalue(result, 0, 0), PQgetvalue(result, 0, 1));
 	if (!PQgetisnull(result, 0, 2) && current_version(ctl, &version) < 0) {
@@ -228,7 +231,8 @@ int ctl_db_status(struct ctl *ctl)
 int ctl_db_reset(struct ctl *ctl)
 {
 	if (!ctl_flag(ctl, "--yes")) {
-		fprintf(stderr, "camctl: this deletes all data of camserver in the database; say `camctl db reset --yes`\n");
+		fprintf(stderr,
+		    "camctl: this deletes all data of camserver in the database; say `camctl db reset --yes`\n");
 		return EXIT_FAILURE;
 	}
 	if (ctl_do(ctl, "DROP SCHEMA IF EXISTS camserver CASCADE", 0, NULL) < 0)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * camctl enqueue: JPEG files become frames of a camera. */
+#include "common/file.h"
 #include "common/jpeg.h"
 #include "common/spool.h"
 #include "ctl/ctl.h"
 #include "ctl/feed.h"
-#include "ctl/file.h"
 #include "ctl/progress.h"
 
 #include <stdio.h>
@@ -100,7 +100,7 @@ static bool enqueue_file(struct enqueue *q, const char *path, const char *first_
 	struct frame frame = {q->camera, first_at, later_sec, q->priority, NULL, 0};
 	enum feed_status status = FEED_REFUSED;
 	struct err e;
-	char *data = file_read(path, FRAME_BYTES_MAX, &frame.len, &e);
+	char *data = file_read_named(path, FRAME_BYTES_MAX, &frame.len, &e);
 
 	if (data == NULL) {
 		complain(q, "", e.msg); /* names the file */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * camctl schema: the tag schemas that inference nodes are told to speak. */
+#include "common/file.h"
 #include "common/json.h"
 #include "ctl/ctl.h"
-#include "ctl/file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static char *read_object(const char *path)
 	struct json_object *json;
 	struct err e;
 	size_t len;
-	char *text = file_read(path, SCHEMA_BYTES_MAX, &len, &e);
+	char *text = file_read_named(path, SCHEMA_BYTES_MAX, &len, &e);
 
 	if (text == NULL) {
 		fprintf(stderr, "camctl: %s\n", e.msg);

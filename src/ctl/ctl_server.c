@@ -19,8 +19,8 @@ int ctl_server_set(struct ctl *ctl)
 	int result = -1;
 
 	if (changes != NULL)
-		result = ctl_do(
-		    ctl, "SELECT camserver.stream_server_set($1, $2::jsonb)", 2, (const char *[]){ctl->argv[0], changes});
+		result = ctl_do(ctl, "SELECT camserver.stream_server_set($1, $2::jsonb)", 2,
+		    (const char *[]){ctl->argv[0], changes});
 	free(changes);
 	if (result == 0)
 		printf("stream server %s saved\n", ctl->argv[0]);

@@ -37,15 +37,19 @@ int ctl_status(struct ctl *ctl)
 	(void)json_get_int64(json, "modal_budget", &budget, NULL);
 	(void)json_get_int64(json, "modal_budget_remaining", &left, NULL);
 	(void)json_get_int64(json, "active_ui_users", &users, NULL);
-	printf("%s (%s); %" PRId64 " leases; %" PRId64 " of %" PRId64 " units free; %" PRId64 " viewers; suggestion %s\n",
+	printf("%s (%s); %" PRId64 " leases; %" PRId64 " of %" PRId64 " units free; %" PRId64
+	       " viewers; suggestion %s\n",
 	    healthy ? "healthy" : "NOT healthy", level, modals, left, budget, users, suggest ? "active" : "none");
 	json_object_put(json);
-	section(ctl, "Budget", "SELECT stream_server_id, total_units, modal_budget, modal_usage, modal_remaining, active_modals"
-			       " FROM camserver.budget");
-	section(ctl, "Hosts", "SELECT host, level, cpu_percent, memory_percent, swap_mb, sample_age_sec, reason"
-			      " FROM camserver.health");
-	section(ctl, "Dispatchers", "SELECT host, pid, version, state, heartbeat_age_sec FROM camserver.dispatcher_list"
-				    " WHERE state <> 'stopped' LIMIT 20");
+	section(ctl, "Budget",
+	    "SELECT stream_server_id, total_units, modal_budget, modal_usage, modal_remaining, active_modals"
+	    " FROM camserver.budget");
+	section(ctl, "Hosts",
+	    "SELECT host, level, cpu_percent, memory_percent, swap_mb, sample_age_sec, reason"
+	    " FROM camserver.health");
+	section(ctl, "Dispatchers",
+	    "SELECT host, pid, version, state, heartbeat_age_sec FROM camserver.dispatcher_list"
+	    " WHERE state <> 'stopped' LIMIT 20");
 	section(ctl, "Refusals", "SELECT reason, refused FROM camserver.refusals");
 	return EXIT_SUCCESS;
 }

@@ -18,13 +18,15 @@ int ctl_token_create(struct ctl *ctl)
 		fprintf(stderr, "camctl: token create takes one name\n");
 		return EXIT_FAILURE;
 	}
-	if (crypto_random_hex(TOKEN_BYTES, token + strlen("cam_")) < 0 || crypto_sha256_hex(token, strlen(token), hash + 2) < 0) {
+	if (crypto_random_hex(TOKEN_BYTES, token + strlen("cam_")) < 0 ||
+	    crypto_sha256_hex(token, strlen(token), hash + 2) < 0) {
 		fprintf(stderr, "camctl: no random numbers\n");
 		return EXIT_FAILURE;
 	}
 	if (ctl_do(ctl,
-		"SELECT camserver.token_create($1, $2::camserver.caller_role, $3::bytea, make_interval(days => $4::integer))", 4,
-		(const char *[]){ctl->argv[0], role, hash, days}) < 0)
+		"SELECT camserver.token_create($1, $2::camserver.caller_role, $3::bytea, make_interval(days => "
+		"$4::integer))",
+		4, (const char *[]){ctl->argv[0], role, hash, days}) < 0)
 		return EXIT_FAILURE;
 	fprintf(stderr, "Token %s (%s). It is not shown again:\n", ctl->argv[0], role);
 	printf("%s\n", token);

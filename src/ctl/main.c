@@ -16,26 +16,29 @@ static const struct ctl_command commands[] = {
     {"leases revoke", "LEASE_ID", "take a lease away", 1, 1, ctl_leases_revoke},
     {"refusals", "[--json]", "refused lease requests by reason", 0, 0, ctl_refusals},
     {"camera list", "[--json]", "all cameras", 0, 0, ctl_camera_list},
-    {"camera add", "CAMERA_ID [name=value...]", "add a camera (display_name, location_label, stream_server_id, ...)", 1, CTL_ARGS_ANY,
-	ctl_camera_add},
+    {"camera add", "CAMERA_ID [name=value...]", "add a camera (display_name, location_label, stream_server_id, ...)", 1,
+	CTL_ARGS_ANY, ctl_camera_add},
     {"camera set", "CAMERA_ID name=value...", "change a camera", 2, CTL_ARGS_ANY, ctl_camera_set},
     {"camera remove", "CAMERA_ID", "forget a camera that never had a frame", 1, 1, ctl_camera_remove},
     {"server list", "[--json]", "stream servers and their budgets", 0, 0, ctl_server_list},
-    {"server set", "SERVER_ID name=value...", "make or change a stream server (total_units, max_ui_users, ...)", 1, CTL_ARGS_ANY,
-	ctl_server_set},
+    {"server set", "SERVER_ID name=value...", "make or change a stream server (total_units, max_ui_users, ...)", 1,
+	CTL_ARGS_ANY, ctl_server_set},
     {"enqueue", "--camera ID [--captured-at RFC3339] [--interval SEC] [--priority N] [--no-wait] FILE...",
-	"hand in JPEG files as frames, captured now; or the first at --captured-at and each --interval [1] later; with\n"
+	"hand in JPEG files as frames, captured now; or the first at --captured-at and each --interval [1] later; "
+	"with\n"
 	"        --interval alone the last one now. A full queue is waited for unless --no-wait",
 	1, CTL_ARGS_ANY, ctl_enqueue},
-    {"jobs", "[--status S] [--kind K] [--camera ID] [--limit N] [--json]", "the newest jobs, and why they failed", 0, 8, ctl_jobs_list},
+    {"jobs", "[--status S] [--kind K] [--camera ID] [--limit N] [--json]", "the newest jobs, and why they failed", 0, 8,
+	ctl_jobs_list},
     {"jobs retry", "JOB_ID | --all-dead", "give a dead or cancelled job all its attempts again", 1, 1, ctl_jobs_retry},
     {"jobs cancel", "JOB_ID", "a job that is not to be done any more", 1, 1, ctl_jobs_cancel},
     {"events", "[--camera ID] [--state open|closed] [--limit N] [--json]", "the newest events", 0, 6, ctl_events},
     {"schema list", "[--json]", "tag schemas, and which one is in use", 0, 0, ctl_schema_list},
     {"schema load", "FILE", "store a new tag schema; SCHEMA_VERSION puts it to use", 1, 1, ctl_schema_load},
     {"demo-cameras", "[--cameras N] [--rate FPS] [--seconds N] | --draw FILE --camera entrance|parking|2f --at SEC",
-	"draw cameras [3] and feed their frames [1 a second each] until stopped; --draw: write one picture, feed nothing", 0, 6,
-	ctl_demo_cameras},
+	"draw cameras [3] and feed their frames [1 a second each] until stopped; --draw: write one picture, feed "
+	"nothing",
+	0, 6, ctl_demo_cameras},
     {"dispatchers", "[--json]", "dispatcher processes", 0, 0, ctl_dispatchers},
     {"setting list", "[--json]", "tunables", 0, 0, ctl_setting_list},
     {"setting set", "NAME VALUE", "change a tunable; takes effect at once", 2, 2, ctl_setting_set},
@@ -98,8 +101,8 @@ static char *about(void)
 		return NULL;
 	fputs("The operator's command of camserver.\n\nCommands:\n", f);
 	for (size_t i = 0; i < COMMANDS; i++)
-		fprintf(f, "  %s%s%s\n        %s\n", commands[i].words, *commands[i].usage != '\0' ? " " : "", commands[i].usage,
-		    commands[i].about);
+		fprintf(f, "  %s%s%s\n        %s\n", commands[i].words, *commands[i].usage != '\0' ? " " : "",
+		    commands[i].usage, commands[i].about);
 	fclose(f);
 	return text;
 }
@@ -112,8 +115,9 @@ static int run(struct conf *conf, int argc, char **argv)
 
 	command = find(argc, argv, &words);
 	if (command == NULL) {
-		fprintf(stderr, "camctl: %s%s%s. Try 'camctl --help'.\n", argc == 0 ? "a command is missing" : "there is no command \"",
-		    argc == 0 ? "" : argv[0], argc == 0 ? "" : "\"");
+		fprintf(stderr, "camctl: %s%s%s. Try 'camctl --help'.\n",
+		    argc == 0 ? "a command is missing" : "there is no command \"", argc == 0 ? "" : argv[0],
+		    argc == 0 ? "" : "\"");
 		return EXIT_FAILURE;
 	}
 	ctl.argc = argc - words;

@@ -8,7 +8,15 @@
 #include <string.h>
 #include <wchar.h>
 
-enum { COLUMNS_MAX = 64, OID_BOOL = 16, OID_INT8 = 20, OID_INT2 = 21, OID_INT4 = 23, OID_FLOAT8 = 701, OID_NUMERIC = 1700 };
+enum {
+	COLUMNS_MAX = 64,
+	OID_BOOL = 16,
+	OID_INT8 = 20,
+	OID_INT2 = 21,
+	OID_INT4 = 23,
+	OID_FLOAT8 = 701,
+	OID_NUMERIC = 1700
+};
 
 /* Columns on the terminal; what cannot be shown counts as one. */
 static int width(const char *s)
@@ -98,6 +106,7 @@ void table_print_json(const PGresult *result, FILE *out)
 			json_object_object_add(row, PQfname(result, c), cell_json(result, r, c));
 		json_object_array_add(list, row);
 	}
-	fprintf(out, "%s\n", json_object_to_json_string_ext(list, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+	fprintf(out, "%s\n",
+	    json_object_to_json_string_ext(list, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
 	json_object_put(list);
 }

@@ -21,8 +21,8 @@ enum {
 	ANALYZE_TIMEOUT_MS = 10000,
 	PROBE_TIMEOUT_MS = 3000,
 	PROBE_ANSWER_MAX = 64 * 1024,
-	POLL_MS = 1000,           /* without a notification */
-	SCHEMA_RETRY_MS = 300,    /* a job whose node is being told its schema */
+	POLL_MS = 1000,        /* without a notification */
+	SCHEMA_RETRY_MS = 300, /* a job whose node is being told its schema */
 	URL_MAX = 1024,
 	ERROR_MAX = 400,
 };
@@ -122,7 +122,8 @@ static void answered(void *arg, const struct http_answer *a)
 		job_fail_backoff(j, error, asked);
 		break;
 	case 0:
-		node_failed(&d->analyze.node, a->connected ? NODE_FAULTY : NODE_UNREACHABLE, 0, clock_ms(), (uint32_t)random());
+		node_failed(
+		    &d->analyze.node, a->connected ? NODE_FAULTY : NODE_UNREACHABLE, 0, clock_ms(), (uint32_t)random());
 		job_fail_backoff(j, a->fault, 0);
 		break;
 	default:
@@ -139,14 +140,21 @@ static void send_image(struct job *j)
 	    {.name = "captured_at", .text = j->captured_at},
 	    {.name = "schema_version", .text = j->d->conf.schema_version},
 	    {.name = "request_id", .text = id},
-	    {.name = "infer_image", .data = j->image.data, .len = j->image.len, .file_name = "frame.jpg", .type = "image/jpeg"},
+	    {.name = "infer_image",
+		.data = j->image.data,
+		.len = j->image.len,
+		.file_name = "frame.jpg",
+		.type = "image/jpeg"},
 	    {.name = NULL},
 	};
 
 	snprintf(url, sizeof url, "%s/v1/analyze", j->d->conf.is21_base_url);
 	snprintf(id, sizeof id, "%lld", (long long)j->id);
 	j->transfer = http_start(j->d->http,
-	    &(struct http_request){.method = "POST", .url = url, .timeout_ms = ANALYZE_TIMEOUT_MS, .form = form,
+	    &(struct http_request){.method = "POST",
+		.url = url,
+		.timeout_ms = ANALYZE_TIMEOUT_MS,
+		.form = form,
 		.answer_max = IS21_ANSWER_MAX},
 	    answered, j);
 	if (j->transfer == NULL) {
@@ -178,7 +186,8 @@ static void probe(struct dispatcher *d)
 
 	snprintf(url, sizeof url, "%s/healthz", d->conf.is21_base_url);
 	d->analyze.probe = http_start(d->http,
-	    &(struct http_request){.method = "GET", .url = url, .timeout_ms = PROBE_TIMEOUT_MS, .answer_max = PROBE_ANSWER_MAX},
+	    &(struct http_request){
+		.method = "GET", .url = url, .timeout_ms = PROBE_TIMEOUT_MS, .answer_max = PROBE_ANSWER_MAX},
 	    probed, d);
 }
 
@@ -198,7 +207,8 @@ static void take_images(struct dispatcher *d)
 		}
 		snprintf(error, sizeof error, "the image cannot be read from the spool: %s", strerror(request->fault));
 		j->state = JOB_READY;
-		if (request->fault == ENOENT || request->fault == EFBIG || request->fault == ENODATA || request->fault == ELOOP)
+		if (request->fault == ENOENT || request->fault == EFBIG || request->fault == ENODATA ||
+		    request->fault == ELOOP)
 			job_fail(j, error, 0, true, false); /* will not get better */
 		else
 			job_fail_backoff(j, error, 0);
@@ -250,8 +260,8 @@ static void claim(struct dispatcher *d, int64_t now)
 		return;
 	snprintf(n, sizeof n, "%zu", max - held);
 	d->analyze.due = now + POLL_MS;
-	d->analyze.claiming =
-	    dbq_submit(d->db, "SELECT * FROM camserver.job_claim('analyze', $1, $2)", 2, (const char *[]){d->id, n}, claimed, d) == 0;
+	d->analyze.claiming = dbq_submit(d->db, "SELECT * FROM camserver.job_claim('analyze', $1, $2)", 2,
+				  (const char *[]){d->id, n}, claimed, d) == 0;
 }
 
 /* Every job that is not yet sent, back into the queue; its attempt does not count. */
@@ -266,7 +276,8 @@ static void give_back_unsent(struct dispatcher *d, const char *why, int64_t dela
 
 static void send_ready(struct dispatcher *d)
 {
-	for (struct job *j = d->analyze.jobs, *next; j != NULL && d->analyze.sending < d->analyze.inflight_max; j = next) {
+	for (struct job *j = d->analyze.jobs, *next; j != NULL && d->analyze.sending < d->analyze.inflight_max;
+	     j = next) {
 		next = j->next;
 		if (j->state == JOB_READY)
 			send_image(j);
@@ -285,13 +296,15 @@ int64_t analyze_tick(struct dispatcher *d, int64_t now)
 	if (dbq_notified(d->ear))
 		d->analyze.due = 0;
 	if (!node_open(&d->analyze.node, now)) {
-		/* Nobody waits here for a node that does not answer: another dispatcher may reach it, or another day. */
+		/* Nobody waits here for a node that does not answer: another dispatcher may reach it, or another day.
+		 */
 		if (d->analyze.held > d->analyze.sending)
 			give_back_unsent(d, "given back: the node is not available",
 			    d->analyze.node.resume_at > now ? d->analyze.node.resume_at - now : SCHEMA_RETRY_MS);
 		if (node_wants_probe(&d->analyze.node, now) && d->analyze.probe == NULL)
 			probe(d);
-		return d->analyze.node.resume_at > now && d->analyze.node.resume_at < next ? d->analyze.node.resume_at : next;
+		return d->analyze.node.resume_at > now && d->analyze.node.resume_at < next ? d->analyze.node.resume_at
+											   : next;
 	}
 	send_ready(d);
 	if (d->membership.registered && dbq_connected(d->db) && d->analyze.push == NULL)

@@ -41,7 +41,8 @@ static size_t length(const struct json_object *array)
 
 size_t commit_pending(const struct dispatcher *d)
 {
-	return length(d->results.waiting) + length(d->results.sent) + length(d->failures.waiting) + length(d->failures.sent);
+	return length(d->results.waiting) + length(d->results.sent) + length(d->failures.waiting) +
+	       length(d->failures.sent);
 }
 
 void commit_free(struct dispatcher *d)

@@ -30,8 +30,8 @@ int64_t counters_tick(struct dispatcher *d, int64_t now)
 		    json_object_new_int64((int64_t)metrics_get(d->metrics, (enum metric)i)));
 	d->counters.asking =
 	    dbq_submit(d->db, "SELECT camserver.counters_report($1, $2, $3)", 3,
-		(const char *[]){d->conf.host_name, metrics_epoch(d->metrics), json_object_to_json_string(json)}, reported,
-		d) == 0;
+		(const char *[]){d->conf.host_name, metrics_epoch(d->metrics), json_object_to_json_string(json)},
+		reported, d) == 0;
 	json_object_put(json);
 	return d->counters.due;
 }

@@ -224,7 +224,7 @@ struct http_transfer *http_start(struct http *h, const struct http_request *r, h
 	/* No waiting for "100 Continue": nodes take the image or close. */
 	if ((r->form != NULL && (add_form(t, r->form) < 0 || add_header(t, "Expect:") < 0)) ||
 	    (r->json != NULL && (curl_easy_setopt(t->easy, CURLOPT_COPYPOSTFIELDS, r->json) != CURLE_OK ||
-		add_header(t, "Content-Type: application/json") < 0)) ||
+				    add_header(t, "Content-Type: application/json") < 0)) ||
 	    curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers) != CURLE_OK ||
 	    curl_multi_add_handle(h->multi, t->easy) != CURLM_OK) {
 		retire(t);
@@ -257,7 +257,9 @@ static void finish(struct http_transfer *t, CURLcode code)
 		curl_easy_getinfo(t->easy, CURLINFO_LOCAL_PORT, &port);
 		a.connected = code != CURLE_COULDNT_CONNECT && code != CURLE_COULDNT_RESOLVE_HOST && port != 0;
 		snprintf(a.fault, sizeof a.fault, "%s",
-		    t->answer.failed ? "the answer is larger than allowed" : t->error[0] != '\0' ? t->error : curl_easy_strerror(code));
+		    t->answer.failed      ? "the answer is larger than allowed"
+		    : t->error[0] != '\0' ? t->error
+					  : curl_easy_strerror(code));
 	}
 	done(arg, &a);
 	retire(t);

@@ -29,13 +29,15 @@ static int read_tags(struct json_object *body, struct is21_result *r, struct err
 			return err_set(e, "\"tags\" must hold strings only");
 		text = json_object_get_string(tag);
 		if (!ident_is_text(text, IS21_TAG_MAX) || strlen(text) != (size_t)json_object_get_string_len(tag))
-			return err_set(e, "a tag is empty, longer than %d bytes, or holds control characters", IS21_TAG_MAX);
+			return err_set(
+			    e, "a tag is empty, longer than %d bytes, or holds control characters", IS21_TAG_MAX);
 		r->tags[r->n_tags++] = text;
 	}
 	return 0;
 }
 
-static int read_number(struct json_object *body, const char *name, double min, double max, bool *ret_has, double *ret, struct err *e)
+static int read_number(
+    struct json_object *body, const char *name, double min, double max, bool *ret_has, double *ret, struct err *e)
 {
 	struct json_object *m;
 
@@ -56,7 +58,8 @@ static void read_blur(struct json_object *body, struct is21_result *r)
 
 	if (read_number(body, "blur_score", 0, 1e9, &r->has_blur, &r->blur_score, NULL) == 0 && r->has_blur)
 		return;
-	r->has_blur = json_object_object_get_ex(body, "metrics", &metrics) && json_object_is_type(metrics, json_type_object) &&
+	r->has_blur =
+	    json_object_object_get_ex(body, "metrics", &metrics) && json_object_is_type(metrics, json_type_object) &&
 	    read_number(metrics, "blur_score", 0, 1e9, &r->has_blur, &r->blur_score, NULL) == 0 && r->has_blur;
 }
 

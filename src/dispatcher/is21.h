@@ -12,7 +12,7 @@
 enum { IS21_ANSWER_MAX = 1024 * 1024, IS21_TAGS_MAX = 64, IS21_TAG_MAX = 128, IS21_SCHEMA_VERSION_MAX = 64 };
 
 struct is21_result {
-	struct json_object *body; /* the whole answer; owned, is21_free() */
+	struct json_object *body;   /* the whole answer; owned, is21_free() */
 	const char *schema_version; /* or NULL */
 	const char *primary_event;
 	const char *tags[IS21_TAGS_MAX];

@@ -58,7 +58,7 @@ int64_t janitor_tick(struct dispatcher *d, int64_t now)
 	if (d->janitor.asking || !dbq_connected(d->db))
 		return now + INTERVAL_MS;
 	d->janitor.due = now + INTERVAL_MS;
-	d->janitor.asking =
-	    dbq_submit(d->db, "SELECT * FROM camserver.spool_expired($1)", 1, (const char *[]){BATCH_TEXT}, expired, d) == 0;
+	d->janitor.asking = dbq_submit(d->db, "SELECT * FROM camserver.spool_expired($1)", 1,
+				(const char *[]){BATCH_TEXT}, expired, d) == 0;
 	return d->janitor.due;
 }

@@ -50,18 +50,23 @@ void job_fail(struct job *j, const char *why, int64_t delay_ms, bool final, bool
 	snprintf(error, sizeof error, "%s", why);
 	ident_clean(error);
 	if (final)
-		log_warning("job %lld (camera %s, frame %s) is dead: %s", (long long)j->id, j->camera_id, j->frame_uuid, error);
+		log_warning(
+		    "job %lld (camera %s, frame %s) is dead: %s", (long long)j->id, j->camera_id, j->frame_uuid, error);
 	else
 		log_debug("job %lld (camera %s), attempt %u: %s", (long long)j->id, j->camera_id, j->attempt, error);
-	commit_failure(j->d, &(struct commit_failure){.job_id = j->id, .token = j->token, .error = error,
-				 .delay_ms = delay_ms, .final = final, .refund = refund});
+	commit_failure(j->d, &(struct commit_failure){.job_id = j->id,
+				 .token = j->token,
+				 .error = error,
+				 .delay_ms = delay_ms,
+				 .final = final,
+				 .refund = refund});
 	job_free(j);
 }
 
 void job_fail_backoff(struct job *j, const char *error, int64_t at_least_ms)
 {
-	int64_t wait = backoff_ms(
-	    j->attempt, j->d->analyze.backoff_base_ms, j->d->analyze.backoff_max_ms, (uint32_t)random() * 2U + (uint32_t)(random() & 1));
+	int64_t wait = backoff_ms(j->attempt, j->d->analyze.backoff_base_ms, j->d->analyze.backoff_max_ms,
+	    (uint32_t)random() * 2U + (uint32_t)(random() & 1));
 
 	job_fail(j, error, wait > at_least_ms ? wait : at_least_ms, false, false);
 }

@@ -88,7 +88,8 @@ static void wait_once(struct dispatcher *d, int64_t until)
 	curl_multi_poll(http_multi(d->http), fds, n, wait > 0 ? (int)wait : 0, NULL);
 }
 
-/* From SIGTERM on: requests under way may finish, for a while; then everything is given back, written, and signed off. */
+/* From SIGTERM on: requests under way may finish, for a while; then everything is given back, written, and signed off.
+ */
 static void go_on_stopping(struct dispatcher *d, int64_t since)
 {
 	if (!d->analyze.stopping) {

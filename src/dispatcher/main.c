@@ -106,8 +106,9 @@ int main(int argc, char **argv)
 		log_warning("going on without counters: %s", e.msg);
 	d.signal_fd = open_signals();
 	srandom((unsigned)getpid() ^ (unsigned)clock_ms());
-	if (d.signal_fd < 0 || curl_global_init(CURL_GLOBAL_DEFAULT) != 0 || open_database(&d.conf, &d.db, &d.ear) < 0 ||
-	    (d.http = http_new(&e)) == NULL || (d.reader = reader_new(&e)) == NULL) {
+	if (d.signal_fd < 0 || curl_global_init(CURL_GLOBAL_DEFAULT) != 0 ||
+	    open_database(&d.conf, &d.db, &d.ear) < 0 || (d.http = http_new(&e)) == NULL ||
+	    (d.reader = reader_new(&e)) == NULL) {
 		log_error("cannot start: out of memory, threads or descriptors");
 		goto out;
 	}

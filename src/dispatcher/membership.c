@@ -68,9 +68,10 @@ static void register_now(struct dispatcher *d)
 	char pid[16];
 
 	snprintf(pid, sizeof pid, "%d", (int)getpid());
-	d->membership.asking = dbq_submit(d->db, "SELECT camserver.dispatcher_register($1, $2, $3, $4, $5)", 5,
-				   (const char *[]){d->id, d->conf.host_name, pid, PACKAGE_VERSION, d->conf.stream_server},
-				   registered, d) == 0;
+	d->membership.asking =
+	    dbq_submit(d->db, "SELECT camserver.dispatcher_register($1, $2, $3, $4, $5)", 5,
+		(const char *[]){d->id, d->conf.host_name, pid, PACKAGE_VERSION, d->conf.stream_server}, registered,
+		d) == 0;
 }
 
 int64_t membership_tick(struct dispatcher *d, int64_t now)

@@ -33,8 +33,8 @@ static int read_cpu(const char *dir, struct procfs_load *ret, struct err *e)
 	/* with the blank: the sum, not cpu0 */
 	if (fgets(line, sizeof line, f) != NULL && strncmp(line, "cpu ", 4) == 0)
 		n = sscanf(line + 4,
-		    "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &v[0], &v[1],
-		    &v[2], &v[3], &v[4], &v[5], &v[6], &v[7]);
+		    "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
+		    &v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &v[6], &v[7]);
 	fclose(f);
 	if (n < 4)
 		return err_set(e, "%s/stat: no cpu line", dir);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dispatcher/reader.h"
 
+#include "common/file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -10,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 struct list {
@@ -51,45 +52,15 @@ static struct reader_request *list_take(struct list *l)
 	return r;
 }
 
-static int read_whole(int fd, size_t max, struct reader_request *r)
-{
-	struct stat st;
-	size_t got = 0;
-
-	if (fstat(fd, &st) < 0)
-		return errno;
-	if (st.st_size == 0)
-		return ENODATA;
-	if ((size_t)st.st_size > max)
-		return EFBIG;
-	r->data = malloc((size_t)st.st_size);
-	if (r->data == NULL)
-		return ENOMEM;
-	while (got < (size_t)st.st_size) {
-		ssize_t n = read(fd, r->data + got, (size_t)st.st_size - got);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? errno : EIO;
-		got += (size_t)n;
-	}
-	r->len = got;
-	return 0;
-}
-
 static void read_one(struct reader_request *r)
 {
-	int fd = open(r->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-
 	r->data = NULL;
 	r->len = 0;
-	r->fault = fd < 0 ? errno : read_whole(fd, r->max, r);
-	if (fd >= 0)
-		close(fd);
-	if (r->fault != 0) {
+	r->fault = file_read(r->path, O_NOFOLLOW, r->max, &r->data, &r->len);
+	if (r->fault == 0 && r->len == 0) {
 		free(r->data);
 		r->data = NULL;
+		r->fault = ENODATA;
 	}
 }
 

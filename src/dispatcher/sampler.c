@@ -58,7 +58,8 @@ static void answered(void *arg, PGresult *result, const char *error)
 		read_limits(thresholds, &d->sampler.limits);
 	json_object_put(json);
 	if (before != d->sampler.state.overloaded)
-		log_warning("host %s is %s", d->conf.host_name, d->sampler.state.overloaded ? "overloaded" : "well again");
+		log_warning(
+		    "host %s is %s", d->conf.host_name, d->sampler.state.overloaded ? "overloaded" : "well again");
 }
 
 static int measure(struct dispatcher *d, struct health_sample *ret)
@@ -72,7 +73,7 @@ static int measure(struct dispatcher *d, struct health_sample *ret)
 	}
 	if (load.cpu_total > d->sampler.cpu_total && d->sampler.cpu_total > 0)
 		d->sampler.cpu_percent = 100.0 * (double)(load.cpu_busy - d->sampler.cpu_busy) /
-		    (double)(load.cpu_total - d->sampler.cpu_total);
+					 (double)(load.cpu_total - d->sampler.cpu_total);
 	d->sampler.cpu_busy = load.cpu_busy;
 	d->sampler.cpu_total = load.cpu_total;
 	*ret = (struct health_sample){d->sampler.cpu_percent, load.memory_percent, load.swap_mb};
@@ -88,10 +89,11 @@ static void report(struct dispatcher *d, const struct health_sample *s)
 	snprintf(cpu, sizeof cpu, "%.2f", s->cpu_percent);
 	snprintf(memory, sizeof memory, "%.2f", s->memory_percent);
 	snprintf(swap, sizeof swap, "%.1f", s->swap_mb);
-	d->sampler.asking = dbq_submit(d->db, "SELECT camserver.health_report($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)", 10,
-				(const char *[]){d->id, d->conf.host_name, seq, cpu, memory, swap, health_level_name(v.level),
-				    v.overloaded ? "t" : "f", v.tripped ? "t" : "f", v.reason[0] != '\0' ? v.reason : NULL},
-				answered, d) == 0;
+	d->sampler.asking =
+	    dbq_submit(d->db, "SELECT camserver.health_report($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)", 10,
+		(const char *[]){d->id, d->conf.host_name, seq, cpu, memory, swap, health_level_name(v.level),
+		    v.overloaded ? "t" : "f", v.tripped ? "t" : "f", v.reason[0] != '\0' ? v.reason : NULL},
+		answered, d) == 0;
 }
 
 int64_t sampler_tick(struct dispatcher *d, int64_t now)

@@ -46,8 +46,11 @@ static void put(struct dispatcher *d, struct json_object *schema)
 	json_object_object_add(body, "schema_version", json_object_new_string(d->conf.schema_version));
 	json_object_object_add(body, "schema", json_object_get(schema));
 	d->analyze.push = http_start(d->http,
-	    &(struct http_request){.method = "PUT", .url = url, .timeout_ms = PUT_TIMEOUT_MS,
-		.json = json_object_to_json_string(body), .answer_max = PUT_ANSWER_MAX},
+	    &(struct http_request){.method = "PUT",
+		.url = url,
+		.timeout_ms = PUT_TIMEOUT_MS,
+		.json = json_object_to_json_string(body),
+		.answer_max = PUT_ANSWER_MAX},
 	    pushed, d);
 	json_object_put(body);
 }
@@ -84,6 +87,7 @@ void schema_push_wanted(struct dispatcher *d, const char *current)
 	if (d->analyze.asking_push || d->analyze.push != NULL)
 		return;
 	log_info("node %s speaks schema \"%s\", not %s", d->conf.is21_base_url, current, d->conf.schema_version);
-	d->analyze.asking_push = dbq_submit(d->db, "SELECT camserver.schema_push_begin($1, $2, $3)", 3,
-				     (const char *[]){d->id, d->conf.is21_base_url, d->conf.schema_version}, answered, d) == 0;
+	d->analyze.asking_push =
+	    dbq_submit(d->db, "SELECT camserver.schema_push_begin($1, $2, $3)", 3,
+		(const char *[]){d->id, d->conf.is21_base_url, d->conf.schema_version}, answered, d) == 0;
 }

@@ -27,7 +27,7 @@ static bool above(const struct health_sample *s, const struct health_sample *lim
 static bool calm(const struct health_sample *s, const struct health_sample *limit)
 {
 	return s->cpu_percent < limit->cpu_percent && s->memory_percent < limit->memory_percent &&
-	    s->swap_mb < limit->swap_mb;
+	       s->swap_mb < limit->swap_mb;
 }
 
 struct health_verdict health_judge(

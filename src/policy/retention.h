@@ -7,8 +7,9 @@
 #include <stddef.h>
 
 struct retention {
-	const char *class;  /* "normal" or "quarantine" */
-	const char *reason; /* the row of the table: the tag, or "unknown_flag", "severity", "detected", "not detected" */
+	const char *class; /* "normal" or "quarantine" */
+	const char
+	    *reason; /* the row of the table: the tag, or "unknown_flag", "severity", "detected", "not detected" */
 };
 
 /* tags may be NULL when n is 0. The returned reason is a constant or one of the tags. */

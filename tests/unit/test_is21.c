@@ -34,9 +34,10 @@ static struct is21_result accept(const char *text)
 
 static void a_full_answer(void **state)
 {
-	struct is21_result r = accept("{\"schema_version\":\"v1\",\"analyzed\":true,\"detected\":true,\"primary_event\":\"human\","
-				      "\"tags\":[\"human.presence\",\"x\"],\"confidence\":0.5,\"severity\":2,\"unknown_flag\":false,"
-				      "\"count_hint\":3,\"bboxes\":[],\"metrics\":{\"blur_score\":12.5},\"extra\":{}}");
+	struct is21_result r =
+	    accept("{\"schema_version\":\"v1\",\"analyzed\":true,\"detected\":true,\"primary_event\":\"human\","
+		   "\"tags\":[\"human.presence\",\"x\"],\"confidence\":0.5,\"severity\":2,\"unknown_flag\":false,"
+		   "\"count_hint\":3,\"bboxes\":[],\"metrics\":{\"blur_score\":12.5},\"extra\":{}}");
 
 	(void)state;
 	assert_true(r.detected);

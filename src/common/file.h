@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Whole files in memory, up to a stated size. */
+#ifndef CAM_FILE_H
+#define CAM_FILE_H
+
+#include "common/err.h"
+
+#include <stddef.h>
+
+/* The bytes and a NUL after them, which the caller frees. flags: further flags of open(2), such as O_NOFOLLOW.
+ * Returns 0 or an errno: EFBIG for a file larger than max, EINVAL for one that is not a regular file. */
+int file_read(const char *path, int flags, size_t max, char **ret, size_t *ret_len);
+/* The same, saying in *e what is wrong with which file. NULL on failure. */
+char *file_read_named(const char *path, size_t max, size_t *ret_len, struct err *e);
+
+#endif
