@@ -9,13 +9,20 @@ DECLARE
     v_answer jsonb;
 BEGIN
     PERFORM session_touch(p_user);
-    WITH servers AS (
+    -- The formulas of suggest_usage and stream_budget, for all servers at once: status is polled by every viewer.
+    WITH suggested AS (
+        SELECT c.stream_server_id, g.active_ui_users FROM suggest_state g JOIN cameras c USING (camera_id)
+        WHERE g.expires_at > v_now
+    ), servers AS (
         SELECT s.stream_server_id, s.host, s.total_units, s.baseline_units,
-            s.max_ui_users * s.sub_cost AS suggest_reserved, suggest_usage(s.stream_server_id, s.sub_cost, v_now) AS suggest_used,
-            u.active_modals, u.units_used, stream_budget(s, v_now) AS budget,
+            greatest(s.max_ui_users, coalesce(g.active_ui_users, 0)) * s.sub_cost AS suggest_units,
+            u.active_modals, u.units_used,
+            greatest(0, s.total_units - s.baseline_units
+                - greatest(s.max_ui_users, coalesce(g.active_ui_users, 0)) * s.sub_cost) AS budget,
             h.cpu_percent, h.memory_percent, h.swap_mb, h.reason,
             CASE WHEN s.host IS NULL THEN 'unknown' WHEN h.sampled_at > v_now - v_stale THEN h.level ELSE 'stale' END AS level
         FROM stream_servers s JOIN stream_usage u USING (stream_server_id)
+        LEFT JOIN suggested g USING (stream_server_id)
         LEFT JOIN system_health h ON h.host = s.host
     )
     SELECT jsonb_build_object(
@@ -36,7 +43,7 @@ BEGIN
             'cpu_percent', cpu_percent::float8, 'memory_percent', memory_percent::float8, 'swap_mb', swap_mb::float8,
             'active_modals', active_modals, 'modal_usage', units_used, 'modal_budget', budget,
             'total_units', total_units, 'baseline_units', baseline_units,
-            'suggest_units', greatest(suggest_reserved, suggest_used)) ORDER BY stream_server_id), '[]'),
+            'suggest_units', suggest_units) ORDER BY stream_server_id), '[]'),
         'time', rfc3339(v_now))
     INTO v_answer FROM servers;
     RETURN v_answer;
