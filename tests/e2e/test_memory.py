@@ -9,7 +9,7 @@ import subprocess
 from harness import test, wait_until
 
 # The whole length with SOAK=1 (./check soak); a shorter one every day.
-REQUESTS, FIRST = (200_000 if os.environ.get("SOAK") else 40_000), 10_000
+REQUESTS, FIRST = (200_000 if os.environ.get("SOAK") else 20_000), 10_000
 
 LUA = """
 local n = 0
