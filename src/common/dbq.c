@@ -33,7 +33,6 @@ struct dbq {
 	bool unsent;     /* BUSY: the output buffer is not yet empty */
 	int64_t due;     /* DOWN: next try; CONNECTING, BUSY: give up */
 	int64_t wait_ms; /* DOWN: grows with every failure */
-	unsigned long connections;
 	const char *channel;
 	bool notified;
 	char listen[80];
@@ -202,7 +201,6 @@ static void go_on_connecting(struct dbq *q, int64_t now)
 		PQsetNoticeProcessor(q->conn, ignore_notice, NULL);
 		q->state = IDLE;
 		q->wait_ms = RETRY_FIRST_MS;
-		q->connections++;
 		if (PQsetnonblocking(q->conn, 1) != 0)
 			fail(q, now, "cannot make the connection non-blocking");
 		else if (q->channel != NULL)
@@ -334,11 +332,6 @@ bool dbq_notified(struct dbq *q)
 bool dbq_connected(const struct dbq *q)
 {
 	return q->state == IDLE || q->state == BUSY;
-}
-
-unsigned long dbq_connections(const struct dbq *q)
-{
-	return q->connections;
 }
 
 bool dbq_idle(const struct dbq *q)

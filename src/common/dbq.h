@@ -46,8 +46,6 @@ void dbq_listen(struct dbq *q, const char *channel);
 bool dbq_notified(struct dbq *q);
 
 bool dbq_connected(const struct dbq *q);
-/* Number of connections made so far: a change tells that it is another session. */
-unsigned long dbq_connections(const struct dbq *q);
 bool dbq_idle(const struct dbq *q);
 /* Why the last connection failed; "" if none did. */
 const char *dbq_fault(const struct dbq *q);

@@ -9,7 +9,6 @@ import http.cookies
 import json
 import os
 import subprocess
-import sys
 import time
 import traceback
 import uuid

@@ -13,9 +13,7 @@ def still_serves(stack, front):
 
 
 def lease_body(stack, front, body, status, code, **kw):
-    data = front.client().post("/api/modal/lease", body, **kw).expect(status, code)
-    assert "<" not in json.dumps(data) or code, data
-    return data
+    return front.client().post("/api/modal/lease", body, **kw).expect(status, code)
 
 
 @test()

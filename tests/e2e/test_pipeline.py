@@ -7,8 +7,6 @@ import time
 from frames import PICTURE, camera, epoch, events, frame, job, result, rules, settled
 from harness import test, wait_until
 
-ANALYZE = {"path": "/v1/analyze"}
-
 
 def on(cam, **rule):
     return {"match": {"path": "/v1/analyze", "camera_id": cam}, **rule}
@@ -244,9 +242,6 @@ def every_bad_image_ends_dead_with_its_reason(stack):
 
 @test(fronts=None)
 def an_analyzer_that_answers_nonsense_is_survived(stack):
-    stack.sql("UPDATE camserver.settings SET value = '50' WHERE name = 'job_backoff_base_ms'")
-    stack.sql("UPDATE camserver.settings SET value = '500' WHERE name = 'job_backoff_max_ms'")
-    wait_until(lambda: True)
     nonsense = {
         "html": dict(status=200, content_type="text/html", body="<html><body>Welcome</body></html>"),
         "half": dict(status=200, body='{"detected": true, "primary_event": "hu'),
@@ -261,21 +256,20 @@ def an_analyzer_that_answers_nonsense_is_survived(stack):
         cams = {what: camera(stack) for what in nonsense}
         rules(stack, *[on(cams[what], times=2, **answer) for what, answer in nonsense.items()])
         names = {what: frame(stack, cams[what]) for what in nonsense}
-        failed = {}
+        failed = {what: "" for what in nonsense}  # every error that was seen on the way
 
         def all_done():
             for what, name in names.items():
                 status, _, error = job(stack, name)
-                if error:
-                    failed[what] = error
+                if error and error not in failed[what]:
+                    failed[what] += error + "; "
             return all(job(stack, n)[0] == "done" for n in names.values())
         wait_until(all_done, timeout=60, what="recovery")
         for what in ("html", "half", "types", "severity", "tags", "nothing said"):
-            assert "cannot be used" in failed.get(what, "cannot be used"), failed
-        assert "larger than allowed" in failed.get("huge", "larger than allowed"), failed
+            assert "cannot be used" in failed[what], failed
+        # "closed" may show no error: on a connection that was kept, curl sends the request once more by itself
+        assert "larger than allowed" in failed["huge"], failed
     finally:
-        stack.sql("UPDATE camserver.settings SET value = '1000' WHERE name = 'job_backoff_base_ms'")
-        stack.sql("UPDATE camserver.settings SET value = '60000' WHERE name = 'job_backoff_max_ms'")
         rules(stack)
 
 
@@ -346,7 +340,6 @@ def SIGTERM_gives_back_what_is_under_way(stack):
     rules(stack, on(cam, hang=True))
     names = [frame(stack, cam, i) for i in range(12)]
     wait_until(lambda: any(job(stack, n)[0] == "running" for n in names), what="work")
-    start = time.monotonic()
     stack.stack("stop", "dispatcher")
     assert not stack.pids("cam-dispatcher")
     assert all(job(stack, n)[0] in ("queued", "waiting") for n in names), [job(stack, n) for n in names]
