@@ -4,7 +4,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "dispatcher/commit.h"
-#include "dispatcher/http.h"
+#include "common/http.h"
 #include "dispatcher/is21.h"
 #include "dispatcher/job.h"
 #include "dispatcher/schema_push.h"

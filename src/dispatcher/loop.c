@@ -6,7 +6,7 @@
 #include "dispatcher/analyze.h"
 #include "dispatcher/commit.h"
 #include "dispatcher/counters.h"
-#include "dispatcher/http.h"
+#include "common/http.h"
 #include "dispatcher/janitor.h"
 #include "dispatcher/membership.h"
 #include "dispatcher/reader.h"

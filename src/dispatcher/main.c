@@ -5,7 +5,7 @@
 #include "common/log.h"
 #include "common/program.h"
 #include "dispatcher/commit.h"
-#include "dispatcher/http.h"
+#include "common/http.h"
 #include "dispatcher/job.h"
 #include "dispatcher/loop.h"
 #include "dispatcher/reader.h"

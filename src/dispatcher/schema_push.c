@@ -4,7 +4,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
-#include "dispatcher/http.h"
+#include "common/http.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "dispatcher/http.h"
+#include "common/http.h"
 
 #include "common/buf.h"
 #include "config.h"
