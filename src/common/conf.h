@@ -12,6 +12,8 @@
 
 #define CONF_DEFAULT_FILE "/etc/camserver/camserver.conf"
 
+enum archive_driver { ARCHIVE_NONE, ARCHIVE_DIR, ARCHIVE_RCLONE };
+
 struct conf {
 	const char *database_url;
 	const char *admin_database_url;
@@ -26,6 +28,18 @@ struct conf {
 	long log_level; /* enum log_level */
 	long db_timeout_ms;
 	bool anonymous_viewer;
+	long archive_driver; /* enum archive_driver */
+	const char *archive_dir;
+	const char *rclone_url;
+	const char *rclone_remote;
+	const char *rclone_user;
+	const char *rclone_password_file;
+	const char *public_url;
+	const char *media_key_file;
+	bool sendfile;
+	const char *llm_base_url;
+	const char *llm_model;
+	const char *llm_key_file;
 	struct conf_private *private; /* where each value came from, and the strings' memory */
 };
 
