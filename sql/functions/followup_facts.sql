@@ -15,7 +15,7 @@ BEGIN
         WHEN 'notify' THEN notify_facts(v_job.ref_id)
         WHEN 'escalate' THEN (
             SELECT jsonb_build_object('event_uuid', e.event_uuid, 'display_name', c.display_name,
-                'location_label', c.location_label, 'tags', coalesce(f.tags_json, '[]'),
+                'location_label', c.location_label, 'timeout_sec', setting_number('escalate_timeout_sec'),
                 'archive_path', (SELECT o.path FROM archive_objects o
                     WHERE o.frame_id = f.frame_id AND o.removed_at IS NULL AND o.driver = 'dir'))
             FROM events e, cameras c, frames f

@@ -8,7 +8,8 @@ LANGUAGE plpgsql SET search_path = camserver, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     v_now timestamptz := clock_timestamp();
-    v_deadline timestamptz := v_now + make_interval(secs => setting_number('job_deadline_sec')::float8);
+    v_deadline timestamptz := v_now + make_interval(
+        secs => setting_number('job_deadline_sec')::float8 * CASE p_kind WHEN 'analyze' THEN 1 ELSE 3 END);
     v_age numeric := setting_number('job_max_age_sec');
     v_dropped integer := 1;
     v_rounds integer := 0;

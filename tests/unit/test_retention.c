@@ -42,12 +42,12 @@ static void each_row_of_the_table(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		const char *tags[] = {"human.presence", rows[i].tag};
-		struct retention r = retention_classify(tags, 2, rows[i].severity, rows[i].unknown, rows[i].detected);
+		struct retention r = retention_classify(&retention_default_rules, tags, 2, rows[i].severity, rows[i].unknown, rows[i].detected);
 
 		assert_string_equal(r.class, rows[i].class);
 		assert_string_equal(r.reason, rows[i].reason);
 	}
-	assert_string_equal(retention_classify(NULL, 0, 0, false, true).class, "normal");
+	assert_string_equal(retention_classify(&retention_default_rules, NULL, 0, 0, false, true).class, "normal");
 }
 
 static void severity_then_confidence_then_sharpness(void **state)
