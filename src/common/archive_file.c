@@ -96,7 +96,8 @@ int archive_file_move(const char *root, const char *from, const char *to, struct
 	else if (renameat(from_dir, from_name, to_dir, to_name) < 0 && errno != ENOENT)
 		err_set(e, "%s/%s: %s", root, from, strerror(errno));
 	else
-		result = fsync(to_dir) < 0 || fsync(from_dir) < 0 ? err_set(e, "%s/%s: %s", root, to, strerror(errno)) : 0;
+		result =
+		    fsync(to_dir) < 0 || fsync(from_dir) < 0 ? err_set(e, "%s/%s: %s", root, to, strerror(errno)) : 0;
 	close(from_dir);
 	if (to_dir >= 0)
 		close(to_dir);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * HTTP transfers (and, with setup(), others of curl's) that run side by side in the loop, on connections that are kept and used again. */
+ * HTTP transfers (and, with setup(), others of curl's) that run side by side in the loop, on connections that are kept
+ * and used again. */
 #ifndef CAM_HTTP_H
 #define CAM_HTTP_H
 

@@ -44,7 +44,8 @@ static void add_number(struct json_object *o, const char *name, bool has, double
 /* An element of analysis_complete()'s array: the answer and what the policy makes of it. */
 static struct json_object *result_item(const struct job *j, const struct is21_result *r)
 {
-	struct retention keep = retention_classify(&j->d->retention, r->tags, r->n_tags, r->severity, r->unknown_flag, r->detected);
+	struct retention keep =
+	    retention_classify(&j->d->retention, r->tags, r->n_tags, r->severity, r->unknown_flag, r->detected);
 	struct suggest_score suggest = suggest_score(r->severity, r->primary_event, r->tags, r->n_tags);
 	const char *rule = notify_rule(r->tags, r->n_tags, r->severity, r->unknown_flag);
 	struct json_object *o = json_object_new_object(), *tags = json_object_new_array();
@@ -72,7 +73,8 @@ static struct json_object *result_item(const struct job *j, const struct is21_re
 	json_object_object_add(o, "suggest_score", json_object_new_int(suggest.score));
 	json_object_object_add(o, "hazard", json_object_new_boolean(suggest.hazard));
 	json_object_object_add(o, "archive", json_object_new_boolean(j->d->conf.archive_driver != ARCHIVE_NONE));
-	json_object_object_add(o, "escalate", json_object_new_boolean(r->unknown_flag && *j->d->conf.llm_base_url != '\0'));
+	json_object_object_add(
+	    o, "escalate", json_object_new_boolean(r->unknown_flag && *j->d->conf.llm_base_url != '\0'));
 	if (rule != NULL)
 		json_object_object_add(o, "notify_rule", json_object_new_string(rule));
 	return o;
@@ -276,8 +278,8 @@ static void give_back_unsent(struct dispatcher *d, const char *why, int64_t dela
 
 static void send_ready(struct dispatcher *d)
 {
-	for (struct job *j = d->analyze.lane.jobs, *next; j != NULL && d->analyze.lane.sending < d->analyze.lane.inflight_max;
-	     j = next) {
+	for (struct job *j = d->analyze.lane.jobs, *next;
+	     j != NULL && d->analyze.lane.sending < d->analyze.lane.inflight_max; j = next) {
 		next = j->next;
 		if (j->state == JOB_READY)
 			send_image(j);

@@ -22,8 +22,7 @@ static void finish(struct job *j, struct json_object *answer)
 {
 	struct json_object *item = followup_done(j);
 
-	json_object_object_foreach(answer, name, value)
-		json_object_object_add(item, name, json_object_get(value));
+	json_object_object_foreach(answer, name, value) json_object_object_add(item, name, json_object_get(value));
 	json_object_put(answer);
 }
 

@@ -170,8 +170,7 @@ static void remove_files(struct task *task)
 	struct err e;
 
 	for (size_t i = 0; i < n->doomed.n; i++)
-		n->doomed.files[i].gone =
-		    archive_file_remove(n->d->conf.archive_dir, n->doomed.files[i].path, &e) == 0;
+		n->doomed.files[i].gone = archive_file_remove(n->d->conf.archive_dir, n->doomed.files[i].path, &e) == 0;
 }
 
 static void files_removed(struct task *task)

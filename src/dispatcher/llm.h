@@ -8,7 +8,8 @@
 #include <stddef.h>
 
 /* The body of the request; data_url: the picture. The caller puts it back. */
-struct json_object *llm_question(const char *model, struct json_object *facts, const char *captured_at, const char *data_url);
+struct json_object *llm_question(
+    const char *model, struct json_object *facts, const char *captured_at, const char *data_url);
 
 /* The answer as escalate_answered() takes it: outcome ok with summary and answer; refused or nonsense with the reason;
  * and what the model said. The caller puts it back. */

@@ -103,7 +103,8 @@ static void go_on_stopping(struct dispatcher *d, int64_t since)
 		analyze_abort(d);
 		followups_abort(d);
 	}
-	if (analyze_idle(d) && followups_idle(d) && (commit_pending(d) == 0 || !dbq_connected(d->db)) && !d->membership.stopping)
+	if (analyze_idle(d) && followups_idle(d) && (commit_pending(d) == 0 || !dbq_connected(d->db)) &&
+	    !d->membership.stopping)
 		membership_stop(d);
 }
 

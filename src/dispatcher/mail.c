@@ -105,7 +105,8 @@ static int add_picture(curl_mime *mime, const struct mail *m)
 	if (part == NULL || headers == NULL || curl_mime_headers(part, headers, 1) != CURLE_OK)
 		return -1;
 	return curl_mime_data(part, m->picture, m->picture_len) == CURLE_OK &&
-		       curl_mime_type(part, "image/jpeg") == CURLE_OK && curl_mime_encoder(part, "base64") == CURLE_OK &&
+		       curl_mime_type(part, "image/jpeg") == CURLE_OK &&
+		       curl_mime_encoder(part, "base64") == CURLE_OK &&
 		       curl_mime_filename(part, "frame.jpg") == CURLE_OK
 		   ? 0
 		   : -1;
@@ -116,7 +117,8 @@ static int add_body(CURL *easy, const struct mail *m, curl_mime *top)
 {
 	curl_mime *related = curl_mime_init(easy), *alternative = curl_mime_init(easy);
 
-	if (related == NULL || alternative == NULL || add_part(alternative, m->text, strlen(m->text), "text/plain; charset=utf-8") < 0 ||
+	if (related == NULL || alternative == NULL ||
+	    add_part(alternative, m->text, strlen(m->text), "text/plain; charset=utf-8") < 0 ||
 	    add_part(alternative, m->html, strlen(m->html), "text/html; charset=utf-8") < 0) {
 		curl_mime_free(alternative);
 		curl_mime_free(related);

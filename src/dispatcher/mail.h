@@ -10,9 +10,9 @@
 
 struct mail {
 	const char *from, *subject, *text, *html;
-	struct json_object *to;  /* addresses */
-	const char *message_id;  /* the same for every attempt, so that a second copy can be told */
-	const void *picture;     /* JPEG; NULL: none */
+	struct json_object *to; /* addresses */
+	const char *message_id; /* the same for every attempt, so that a second copy can be told */
+	const void *picture;    /* JPEG; NULL: none */
 	size_t picture_len;
 };
 

@@ -87,8 +87,8 @@ static void make_event(struct message *m, struct json_object *f, bool english)
 {
 	const char *label = text_of(f, "location_label");
 
-	snprintf(m->title, sizeof m->title, "[%s] %s: %s", severity_name(number_of(f, "severity"), english), place_of(f),
-	    kind_name(text_of(f, "primary_event"), english));
+	snprintf(m->title, sizeof m->title, "[%s] %s: %s", severity_name(number_of(f, "severity"), english),
+	    place_of(f), kind_name(text_of(f, "primary_event"), english));
 	if (*label != '\0')
 		buf_printf(&m->text, "%s: %s\n", english ? "Place" : "場所", label);
 	buf_printf(&m->text, "%s: %s\n", english ? "Time" : "時刻", text_of(f, "captured_at"));
@@ -154,7 +154,8 @@ void message_make(struct message *m, struct json_object *facts, const char *link
 	else if (strcmp(kind, "daily") == 0)
 		make_daily(m, facts, english);
 	else
-		snprintf(m->title, sizeof m->title, "%s", english ? "camserver: this is a test" : "camserver: テスト通知です");
+		snprintf(m->title, sizeof m->title, "%s",
+		    english ? "camserver: this is a test" : "camserver: テスト通知です");
 	/* A name that was cut in the middle of a character. */
 	ident_clean(m->title);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a notification says, made from the facts that the claim brought. No I/O. Tags that must not be told are not among
- * the facts. */
+ * What a notification says, made from the facts that the claim brought. No I/O. Tags that must not be told are not
+ * among the facts. */
 #ifndef CAM_MESSAGE_H
 #define CAM_MESSAGE_H
 
@@ -13,7 +13,7 @@ enum { MESSAGE_TITLE_MAX = 300, MESSAGE_TEXT_MAX = 64 * 1024 };
 
 struct message {
 	char title[MESSAGE_TITLE_MAX];
-	struct buf text; /* lines */
+	struct buf text;  /* lines */
 	const char *link; /* to the picture; NULL: none. The caller's. */
 };
 

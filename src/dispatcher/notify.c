@@ -114,7 +114,8 @@ static void send_webhook(struct job *j, const struct message *m, const char *sec
 
 	buf_init(&signed_text, 4 * MESSAGE_TEXT_MAX);
 	buf_printf(&signed_text, "%lld.%s", (long long)time(NULL), text);
-	snprintf(stamp, sizeof stamp, "X-Camserver-Timestamp: %.*s", (int)strcspn(signed_text.data, "."), signed_text.data);
+	snprintf(
+	    stamp, sizeof stamp, "X-Camserver-Timestamp: %.*s", (int)strcspn(signed_text.data, "."), signed_text.data);
 	snprintf(id, sizeof id, "X-Camserver-Id: %s", followup_fact(j, "message_uuid", ""));
 	if (signed_text.failed ||
 	    crypto_hmac_sha256_hex(secret, strlen(secret), signed_text.data, signed_text.len, signature) < 0) {

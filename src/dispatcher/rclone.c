@@ -71,8 +71,7 @@ static struct json_object *file_params(struct dispatcher *d, const char *path)
 
 struct http_transfer *rclone_stat(struct dispatcher *d, const char *path, http_done *done, void *arg)
 {
-	struct json_object *o = file_params(d, path), *opt = json_object_new_object(),
-			   *types = json_object_new_array();
+	struct json_object *o = file_params(d, path), *opt = json_object_new_object(), *types = json_object_new_array();
 
 	for (size_t i = 0; i < RCLONE_HASHES; i++)
 		json_object_array_add(types, json_object_new_string(rclone_hashes[i]));
@@ -116,14 +115,10 @@ struct http_transfer *rclone_upload(struct dispatcher *d, const char *dir, const
 	struct http_transfer *t = NULL;
 
 	if (fs != NULL && remote != NULL) {
-		snprintf(
-		    url, sizeof url, "%s/operations/uploadfile?fs=%s&remote=%s", d->conf.rclone_url, fs, remote);
+		snprintf(url, sizeof url, "%s/operations/uploadfile?fs=%s&remote=%s", d->conf.rclone_url, fs, remote);
 		t = start(d,
-		    &(struct http_request){.method = "POST",
-			.url = url,
-			.timeout_ms = timeout_ms,
-			.form = form,
-			.answer_max = ANSWER_MAX},
+		    &(struct http_request){
+			.method = "POST", .url = url, .timeout_ms = timeout_ms, .form = form, .answer_max = ANSWER_MAX},
 		    done, arg);
 	}
 	free(fs);

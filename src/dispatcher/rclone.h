@@ -15,8 +15,7 @@ enum rclone_match { RCLONE_ABSENT, RCLONE_SAME, RCLONE_DIFFERS, RCLONE_MAYBE };
 
 /* Each starts a call; NULL: out of memory. */
 struct http_transfer *rclone_stat(struct dispatcher *d, const char *path, http_done *done, void *arg);
-struct http_transfer *rclone_move(
-    struct dispatcher *d, const char *from, const char *to, http_done *done, void *arg);
+struct http_transfer *rclone_move(struct dispatcher *d, const char *from, const char *to, http_done *done, void *arg);
 struct http_transfer *rclone_delete(struct dispatcher *d, const char *path, http_done *done, void *arg);
 struct http_transfer *rclone_upload(struct dispatcher *d, const char *dir, const char *name, const char *data,
     size_t len, long timeout_ms, http_done *done, void *arg);

@@ -11,8 +11,8 @@ struct tasks;
 
 /* Embedded in what it works on, which must stay where it is until done() is called. */
 struct task {
-	struct task *next;          /* the module's */
-	void (*run)(struct task *); /* in a thread; touches nothing but its own */
+	struct task *next;           /* the module's */
+	void (*run)(struct task *);  /* in a thread; touches nothing but its own */
 	void (*done)(struct task *); /* in the loop, from tasks_finish() */
 };
 

@@ -36,8 +36,8 @@ static const char *matches(
 	return NULL;
 }
 
-struct retention retention_classify(const struct retention_rules *rules, const char *const *tags, size_t n, int severity,
-    bool unknown_flag, bool detected)
+struct retention retention_classify(const struct retention_rules *rules, const char *const *tags, size_t n,
+    int severity, bool unknown_flag, bool detected)
 {
 	for (size_t r = 0; r < rules->n; r++) {
 		const char *reason = matches(&rules->rules[r], tags, n, severity, unknown_flag);

@@ -27,7 +27,7 @@ struct retention {
 extern const struct retention_rules retention_default_rules;
 
 /* tags may be NULL when n is 0. The returned reason is a constant or one of the tags. */
-struct retention retention_classify(const struct retention_rules *rules, const char *const *tags, size_t n, int severity,
-    bool unknown_flag, bool detected);
+struct retention retention_classify(const struct retention_rules *rules, const char *const *tags, size_t n,
+    int severity, bool unknown_flag, bool detected);
 
 #endif
