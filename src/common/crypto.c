@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/crypto.h"
 
+#include <limits.h>
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <string.h>
 #include <sys/random.h>
 
-enum { RANDOM_MAX = 64, SHA256_LEN = 32 };
+enum { RANDOM_MAX = 64 };
 
 static void to_hex(const unsigned char *data, size_t len, char *ret_hex)
 {
@@ -17,15 +21,48 @@ static void to_hex(const unsigned char *data, size_t len, char *ret_hex)
 	ret_hex[2 * len] = '\0';
 }
 
-int crypto_sha256_hex(const void *data, size_t len, char ret_hex[SHA256_HEX_LEN + 1])
+static int digest_hex(const EVP_MD *type, const void *data, size_t len, char *ret_hex)
 {
-	unsigned char digest[SHA256_LEN];
+	unsigned char digest[EVP_MAX_MD_SIZE];
 	unsigned digest_len = 0;
 
-	if (EVP_Digest(data, len, digest, &digest_len, EVP_sha256(), NULL) != 1 || digest_len != SHA256_LEN)
+	if (EVP_Digest(data, len, digest, &digest_len, type, NULL) != 1)
 		return -1;
-	to_hex(digest, sizeof digest, ret_hex);
+	to_hex(digest, digest_len, ret_hex);
 	return 0;
+}
+
+int crypto_sha256_hex(const void *data, size_t len, char ret_hex[SHA256_HEX_LEN + 1])
+{
+	return digest_hex(EVP_sha256(), data, len, ret_hex);
+}
+
+int crypto_digest_hex(const char *algorithm, const void *data, size_t len, char ret_hex[DIGEST_HEX_MAX + 1])
+{
+	if (strcmp(algorithm, "md5") == 0)
+		return digest_hex(EVP_md5(), data, len, ret_hex);
+	if (strcmp(algorithm, "sha1") == 0)
+		return digest_hex(EVP_sha1(), data, len, ret_hex);
+	if (strcmp(algorithm, "sha256") == 0)
+		return digest_hex(EVP_sha256(), data, len, ret_hex);
+	return -1;
+}
+
+int crypto_hmac_sha256_hex(
+    const void *key, size_t key_len, const void *data, size_t len, char ret_hex[SHA256_HEX_LEN + 1])
+{
+	unsigned char digest[EVP_MAX_MD_SIZE];
+	unsigned digest_len = 0;
+
+	if (key_len > INT_MAX || HMAC(EVP_sha256(), key, (int)key_len, data, len, digest, &digest_len) == NULL)
+		return -1;
+	to_hex(digest, digest_len, ret_hex);
+	return 0;
+}
+
+bool crypto_equal(const void *a, const void *b, size_t len)
+{
+	return CRYPTO_memcmp(a, b, len) == 0;
 }
 
 int crypto_random_hex(size_t bytes, char *ret_hex)

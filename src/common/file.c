@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/file.h"
 
+#include "common/ident.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -24,7 +27,7 @@ static int read_all(int fd, char *data, size_t len)
 	return 0;
 }
 
-static int read_open(int fd, size_t max, char **ret, size_t *ret_len)
+int file_read_fd(int fd, size_t max, char **ret, size_t *ret_len)
 {
 	struct stat st;
 	char *data;
@@ -57,7 +60,7 @@ int file_read(const char *path, int flags, size_t max, char **ret, size_t *ret_l
 
 	if (fd < 0)
 		return errno;
-	fault = read_open(fd, max, ret, ret_len);
+	fault = file_read_fd(fd, max, ret, ret_len);
 	close(fd);
 	return fault;
 }
@@ -74,4 +77,34 @@ char *file_read_named(const char *path, size_t max, size_t *ret_len, struct err 
 	else
 		err_set(e, "%s: %s", path, fault == EINVAL ? "not a regular file" : strerror(fault));
 	return NULL;
+}
+
+int file_open_below(const char *dir, const char *path)
+{
+	int at;
+
+	if (!ident_is_path(path)) {
+		errno = EINVAL;
+		return -1;
+	}
+	at = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* Segment by segment: O_NOFOLLOW speaks of the last one only. */
+	while (at >= 0) {
+		char segment[IDENT_PATH_MAX + 1];
+		size_t len = strcspn(path, "/");
+		bool last = path[len] == '\0';
+		int next, fault;
+
+		memcpy(segment, path, len);
+		segment[len] = '\0';
+		next = openat(at, segment, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | (last ? O_NONBLOCK : O_DIRECTORY));
+		fault = errno;
+		close(at);
+		errno = fault;
+		if (last)
+			return next;
+		at = next;
+		path += len + 1;
+	}
+	return -1;
 }

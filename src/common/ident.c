@@ -28,6 +28,30 @@ bool ident_is_uuid(const char *s)
 	return strnlen(s, UUID_TEXT_LEN + 1) == UUID_TEXT_LEN && uuid_parse(s, u) == 0;
 }
 
+void ident_lower_uuid(const char *s, char ret_uuid[UUID_TEXT_LEN + 1])
+{
+	for (size_t i = 0; i < UUID_TEXT_LEN; i++)
+		ret_uuid[i] = (char)(s[i] >= 'A' && s[i] <= 'F' ? s[i] + ('a' - 'A') : s[i]);
+	ret_uuid[UUID_TEXT_LEN] = '\0';
+}
+
+bool ident_is_path(const char *s)
+{
+	size_t len = strnlen(s, IDENT_PATH_MAX + 1);
+	bool begins = true; /* a segment, here */
+
+	if (len > IDENT_PATH_MAX)
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		if (begins && (s[i] == '.' || s[i] == '/'))
+			return false;
+		if (!is_alnum(s[i]) && s[i] != '_' && s[i] != '.' && s[i] != '-' && s[i] != '/')
+			return false;
+		begins = s[i] == '/';
+	}
+	return !begins;
+}
+
 void ident_new_uuid(char ret_uuid[UUID_TEXT_LEN + 1])
 {
 	uuid_t u;
