@@ -36,15 +36,31 @@ static bool part_fits(const struct request *r, const char *etag)
 	return header == NULL || strcmp(header, quoted) == 0;
 }
 
-void deliver_bytes(const struct request *r, struct answer *a, const char *etag, char *bytes, size_t len)
+/* What of len bytes is asked for. Fills in the answer if that is none of them. */
+static enum range_kind asked(
+    const struct request *r, struct answer *a, const char *etag, size_t len, size_t *ret_first, size_t *ret_last)
 {
-	bool get = strcmp(r->method, "GET") == 0;
-	size_t first = 0, last = 0;
-	char text[96];
+	enum range_kind kind = RANGE_ALL;
+	char text[48];
 
+	if (strcmp(r->method, "GET") == 0 && part_fits(r, etag))
+		kind = range_parse(request_var(r, "HTTP_RANGE"), len, ret_first, ret_last);
+	if (kind == RANGE_NONE) {
+		snprintf(text, sizeof text, "bytes */%zu", len);
+		answer_error(a, "RANGE_NOT_SATISFIABLE");
+		answer_header(a, "Content-Range", text);
+	}
 	answer_etag(a, etag);
 	answer_header(a, "Accept-Ranges", "bytes");
-	switch (get && part_fits(r, etag) ? range_parse(request_var(r, "HTTP_RANGE"), len, &first, &last) : RANGE_ALL) {
+	return kind;
+}
+
+void deliver_bytes(const struct request *r, struct answer *a, const char *etag, char *bytes, size_t len)
+{
+	size_t first = 0, last = 0;
+	char text[80];
+
+	switch (asked(r, a, etag, len, &first, &last)) {
 	case RANGE_ALL:
 		answer_bytes(a, 200, image_type, bytes, len);
 		break;
@@ -56,19 +72,18 @@ void deliver_bytes(const struct request *r, struct answer *a, const char *etag, 
 		break;
 	case RANGE_NONE:
 		free(bytes);
-		snprintf(text, sizeof text, "bytes */%zu", len);
-		answer_error(a, "RANGE_NOT_SATISFIABLE");
-		answer_header(a, "Content-Range", text);
 		break;
 	}
 }
 
-void deliver_file(struct answer *a, const char *etag, const char *path)
+void deliver_file(const struct request *r, struct answer *a, const char *etag, const char *path, size_t len)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/_.-";
+	size_t first, last;
 
+	if (asked(r, a, etag, len, &first, &last) == RANGE_NONE)
+		return;
 	answer_empty(a, 200);
-	answer_etag(a, etag);
 	answer_header(a, "Content-Type", image_type);
 	/* Both web servers decode it; a line end in a configured directory would end the header otherwise. */
 	buf_printf(&a->headers, "X-Sendfile: ");

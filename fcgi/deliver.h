@@ -14,7 +14,8 @@
 bool deliver_known(const struct request *r, const char *etag);
 /* 200, 206 or 416 by Range and If-Range. Takes over bytes, which are malloc()ed. */
 void deliver_bytes(const struct request *r, struct answer *a, const char *etag, char *bytes, size_t len);
-/* The web server sends the file, whole or in part. */
-void deliver_file(struct answer *a, const char *etag, const char *path);
+/* The web server sends the file of len bytes, whole or in part; 416 is said here, since lighttpd's does not tell len.
+ */
+void deliver_file(const struct request *r, struct answer *a, const char *etag, const char *path, size_t len);
 
 #endif

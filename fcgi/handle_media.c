@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -133,20 +134,22 @@ static struct json_object *find_frame(struct api *api, struct answer *a, const c
 static bool send_open(
     struct api *api, const struct request *r, struct answer *a, const char *uuid, const char *path, int fd)
 {
+	struct stat st;
 	char *bytes;
 	size_t len;
 	int fault = 0;
 
-	if (api->conf->sendfile) {
-		deliver_file(a, uuid, path);
-	} else {
+	if (!api->conf->sendfile)
 		fault = file_read_fd(fd, FRAME_BYTES_MAX, &bytes, &len);
-		if (fault == 0)
-			deliver_bytes(r, a, uuid, bytes, len);
-		else
-			log_warning("an image cannot be shown: %s: %s", path, strerror(fault));
-	}
+	else if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		fault = EINVAL;
 	close(fd);
+	if (fault != 0)
+		log_warning("an image cannot be shown: %s: %s", path, strerror(fault));
+	else if (api->conf->sendfile)
+		deliver_file(r, a, uuid, path, (size_t)st.st_size);
+	else
+		deliver_bytes(r, a, uuid, bytes, len);
 	return fault == 0;
 }
 
