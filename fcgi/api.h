@@ -5,6 +5,7 @@
 
 #include "common/conf.h"
 #include "common/db.h"
+#include "common/media.h"
 #include "common/metrics.h"
 #include "fcgi/answer.h"
 #include "fcgi/identity.h"
@@ -17,6 +18,8 @@ struct api {
 	const struct conf *conf;
 	struct db *db;
 	struct metrics *metrics;
+	struct media_keys media_keys;
+	struct rclone *rclone; /* NULL until an image comes from there */
 	/* of the request at hand */
 	const char *role;
 	struct identity identity;

@@ -2,10 +2,10 @@
  * The cameras, and what each saw last. */
 #include "common/ident.h"
 #include "common/log.h"
+#include "fcgi/deliver.h"
 #include "fcgi/handlers.h"
 #include "fcgi/image.h"
 
-#include <stdio.h>
 #include <string.h>
 
 void handle_camera_list(struct api *api, struct request *r, struct answer *a)
@@ -16,38 +16,25 @@ void handle_camera_list(struct api *api, struct request *r, struct answer *a)
 		api_answer(a, api_call(api, a, API_SQL("camera_list()"), 0, NULL), "OK", 200);
 }
 
-/* If-None-Match names this tag, among others or by itself, weak or strong. */
-static bool client_has(const struct request *r, const char *etag)
-{
-	const char *header = request_var(r, "HTTP_IF_NONE_MATCH");
-	char quoted[UUID_TEXT_LEN + 3];
-
-	if (header == NULL)
-		return false;
-	snprintf(quoted, sizeof quoted, "\"%s\"", etag);
-	return strcmp(header, "*") == 0 || strstr(header, quoted) != NULL;
-}
-
 /* Answers with this frame's image; false if it is gone. */
 static bool send_image(struct api *api, const struct request *r, struct answer *a, const char *frame_uuid)
 {
 	char *bytes;
 	size_t len;
 	struct err e;
+	int found;
 
-	if (client_has(r, frame_uuid) && image_exists(api->conf->spool_dir, frame_uuid)) {
+	if (deliver_known(r, frame_uuid) && image_exists(api->conf->spool_dir, frame_uuid)) {
 		answer_empty(a, 304);
-	} else {
-		int found = image_read(api->conf->spool_dir, frame_uuid, &bytes, &len, &e);
-
-		if (found < 0)
-			log_warning("an image cannot be shown: %s", e.msg);
-		if (found <= 0)
-			return false;
-		answer_bytes(a, 200, "image/jpeg", bytes, len);
+		answer_etag(a, frame_uuid);
+		return true;
 	}
-	answer_etag(a, frame_uuid);
-	return true;
+	found = image_read(api->conf->spool_dir, frame_uuid, &bytes, &len, &e);
+	if (found < 0)
+		log_warning("an image cannot be shown: %s", e.msg);
+	if (found > 0)
+		deliver_bytes(r, a, frame_uuid, bytes, len);
+	return found > 0;
 }
 
 void handle_camera_latest(struct api *api, struct request *r, struct answer *a)

@@ -17,6 +17,12 @@ void handle_camera_latest(struct api *api, struct request *r, struct answer *a);
 void handle_event_list(struct api *api, struct request *r, struct answer *a);
 void handle_event_get(struct api *api, struct request *r, struct answer *a);
 
+void handle_case_attach(struct api *api, struct request *r, struct answer *a);
+void handle_case_detach(struct api *api, struct request *r, struct answer *a);
+
+void handle_media_link(struct api *api, struct request *r, struct answer *a);
+void handle_media_frame(struct api *api, struct request *r, struct answer *a);
+
 void handle_job_list(struct api *api, struct request *r, struct answer *a);
 void handle_job_retry(struct api *api, struct request *r, struct answer *a);
 void handle_job_cancel(struct api *api, struct request *r, struct answer *a);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * camserver.fcgi: leases, status, frames in, events out. One request at a time per process; spawn-fcgi starts as
- * many processes as wanted, and any of them may serve any request. */
+ * many processes as wanted, and any of them may serve any request. Images are served by a pool of their own (media.sock),
+ * since an archive may be slow and leases must not wait for it. */
 #include "common/log.h"
 #include "common/program.h"
 #include "common/spool.h"
 #include "fcgi/api.h"
 #include "fcgi/language.h"
+#include "fcgi/rclone.h"
 #include "fcgi/routes.h"
 
 #include <stdlib.h>
@@ -103,6 +105,7 @@ int main(int argc, char **argv)
 	}
 	status = EXIT_SUCCESS;
 out:
+	rclone_free(api.rclone);
 	metrics_close(api.metrics);
 	db_free(api.db);
 	buf_free(&body);

@@ -15,6 +15,7 @@ BEGIN
             'lease_acquire', 'lease_heartbeat', 'lease_release',
             'system_status', 'suggest_get',
             'frame_ingest', 'camera_list', 'camera_latest', 'event_list', 'event_get',
+            'case_attach', 'case_detach', 'media_find',
             'job_list', 'job_retry', 'job_cancel']),
         ('camserver_dispatcher', ARRAY[
             'schema_version', 'dispatcher_register', 'dispatcher_heartbeat', 'dispatcher_stop',

@@ -180,6 +180,12 @@ class Stack:
                 found.append(int(pid))
         return sorted(found)
 
+    def workers(self, pool):
+        """The processes of one pool of camserver.fcgi: fcgi, or fcgi-media."""
+        parent = open(f"{self.directory}/{pool}.pid").read().strip()
+        return [pid for pid in self.pids("camserver.fcgi")
+                if open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[1] == parent]
+
     def log(self, name):
         return open(f"{self.directory}/log/{name}.log").read()
 

@@ -55,12 +55,12 @@ def many_requests_through_one_process_leave_its_memory_flat(stack):
             f.write(re.sub(r"FCGI_WORKERS=\d+", "FCGI_WORKERS=1", settings))
         stack.stack("stop", "fcgi")
         stack.stack("start", "fcgi")
-        pid = wait_until(lambda: stack.pids("camserver.fcgi"))[0]
+        pid = wait_until(lambda: stack.workers("fcgi"))[0]
         first = fire(stack, front.port, camera, viewer.cookie, FIRST)
         before = resident_kb(pid)
         total = first + fire(stack, front.port, camera, viewer.cookie, REQUESTS - first)
         after = resident_kb(pid)
-        assert stack.pids("camserver.fcgi") == [pid], "the process did not survive"
+        assert stack.workers("fcgi") == [pid], "the process did not survive"
     finally:
         with open(f"{stack.directory}/settings", "w") as f:
             f.write(settings)

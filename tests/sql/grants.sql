@@ -1,6 +1,6 @@
 -- Who may do what: nothing but the functions on each role's list, and those cannot be led astray.
 BEGIN;
-SELECT plan(93);
+SELECT plan(98);
 
 -- Runs a statement as a role and tells its SQLSTATE, or ok. The role of the session stays.
 CREATE FUNCTION pg_temp.try_as(p_role text, p_sql text) RETURNS text LANGUAGE plpgsql AS $$
@@ -19,6 +19,7 @@ CREATE TEMP TABLE allowed (role text, name text);
 INSERT INTO allowed SELECT 'camserver_api', unnest(ARRAY['schema_version', 'caller_identify', 'lease_acquire',
     'lease_heartbeat', 'lease_release',
     'system_status', 'suggest_get', 'frame_ingest', 'camera_list', 'camera_latest', 'event_list', 'event_get',
+    'case_attach', 'case_detach', 'media_find',
     'job_list', 'job_retry', 'job_cancel']);
 INSERT INTO allowed SELECT 'camserver_dispatcher', unnest(ARRAY['schema_version', 'dispatcher_register',
     'dispatcher_heartbeat', 'dispatcher_stop',
@@ -102,7 +103,8 @@ FROM unnest(ARRAY[
     'SELECT camserver.event_close_stale()', 'SELECT camserver.job_retry(0)', 'SELECT camserver.job_wake()']) sql;
 SELECT is(pg_temp.try_as('camserver_api', sql), '42501', 'camserver_api cannot: ' || sql) FROM unnest(ARRAY[
     $$SELECT * FROM camserver.job_claim('analyze', gen_random_uuid(), 1)$$,
-    $$SELECT camserver.analysis_complete(gen_random_uuid(), '[]')$$, 'SELECT camserver.prune()']) sql;
+    $$SELECT camserver.analysis_complete(gen_random_uuid(), '[]')$$, 'SELECT camserver.prune()',
+    'SELECT camserver.archive_queue(0)', 'SELECT camserver.case_rearchive(0, NULL)']) sql;
 SELECT is(pg_temp.try_as('camserver_manager', 'SELECT camserver.sweep_run()'), '42501',
     'camserver_manager cannot sweep at all');
 
@@ -119,7 +121,8 @@ SELECT is(pg_temp.try_as('camserver_api', sql), 'ok', 'camserver_api: ' || sql) 
     $$SELECT camserver.frame_ingest('u', gen_random_uuid(), 't_cam', now(), 0, 1)$$,
     'SELECT camserver.camera_list()', $$SELECT camserver.camera_latest('t_cam')$$, 'SELECT camserver.event_list()',
     'SELECT camserver.event_get(gen_random_uuid())', 'SELECT camserver.job_list()', 'SELECT camserver.job_retry(0)',
-    'SELECT camserver.job_cancel(0)']) sql;
+    'SELECT camserver.job_cancel(0)', $$SELECT camserver.case_attach('u', gen_random_uuid(), 'c')$$,
+    $$SELECT camserver.case_detach('u', gen_random_uuid())$$, 'SELECT camserver.media_find(gen_random_uuid())']) sql;
 SELECT is(pg_temp.try_as('camserver_dispatcher', sql), 'ok', 'camserver_dispatcher: ' || sql) FROM unnest(ARRAY[
     'SELECT camserver.schema_version()',
     $$SELECT camserver.dispatcher_register(gen_random_uuid(), 'h', 1, 'v', 'default')$$,

@@ -162,6 +162,36 @@ static void cleaning(void **state)
 	assert_string_equal(fine, "plain");
 }
 
+static void archive_paths(void **state)
+{
+	static const char *const good[] = {
+	    "a", "camera-archive/2026/01/31/gate-1/20260131T235959.123Z_0e6a.jpg", "a.b/c_d", "a..b"};
+	static const char *const bad[] = {"", "/", "/a", "a/", "a//b", ".", "..", "a/..", "../a", "a/./b", ".a", "a/.b",
+	    "a b", "a\\b", "a\nb", "\xc3\xa4"};
+	char path[IDENT_PATH_MAX + 2];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+		assert_true(ident_is_path(good[i]));
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		if (ident_is_path(bad[i]))
+			fail_msg("\"%s\" passes", bad[i]);
+	memset(path, 'a', sizeof path);
+	path[IDENT_PATH_MAX + 1] = '\0';
+	assert_false(ident_is_path(path));
+	path[IDENT_PATH_MAX] = '\0';
+	assert_true(ident_is_path(path));
+}
+
+static void a_uuid_in_lower_case(void **state)
+{
+	char uuid[UUID_TEXT_LEN + 1] = "0E6A1B5C-4F7D-4B1E-9A53-6D1F0C2B7E88";
+
+	(void)state;
+	ident_lower_uuid(uuid, uuid);
+	assert_string_equal(uuid, "0e6a1b5c-4f7d-4b1e-9a53-6d1f0c2b7e88");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -174,6 +204,8 @@ int main(void)
 	    cmocka_unit_test(text),
 	    cmocka_unit_test(broken_text),
 	    cmocka_unit_test(text_length_is_in_bytes),
+	    cmocka_unit_test(archive_paths),
+	    cmocka_unit_test(a_uuid_in_lower_case),
 	};
 
 	return cmocka_run_group_tests_name("ident", tests, NULL, NULL);

@@ -23,6 +23,10 @@ FAKE(handle_camera_list)
 FAKE(handle_camera_latest)
 FAKE(handle_event_list)
 FAKE(handle_event_get)
+FAKE(handle_case_attach)
+FAKE(handle_case_detach)
+FAKE(handle_media_link)
+FAKE(handle_media_frame)
 FAKE(handle_job_list)
 FAKE(handle_job_retry)
 FAKE(handle_job_cancel)
@@ -79,6 +83,11 @@ static void the_specified_addresses(void **state)
 	expect("GET", "/api/cameras/gate-1/latest.jpg", handle_camera_latest);
 	expect("GET", "/api/events", handle_event_list);
 	expect("GET", "/api/events/abc", handle_event_get);
+	expect("PUT", "/api/events/abc/case", handle_case_attach);
+	expect("DELETE", "/api/events/abc/case", handle_case_detach);
+	expect("POST", "/api/media/link", handle_media_link);
+	expect("GET", "/media/frame/abc", handle_media_frame);
+	expect("HEAD", "/media/frame/abc", handle_media_frame);
 	expect("GET", "/api/jobs", handle_job_list);
 	expect("POST", "/api/jobs/7/retry", handle_job_retry);
 	expect("POST", "/api/jobs/7/cancel", handle_job_cancel);
