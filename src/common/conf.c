@@ -49,6 +49,8 @@ const struct conf_option conf_options[] = {
 	"keys that sign links to images, one a line, the newest first; camctl media rotate-key makes it"},
     {"SENDFILE", CONF_BOOL, AT(sendfile), "yes", 0, 0, NULL,
 	"whether the web server sends images itself (X-Sendfile, as in the shipped snippets)"},
+    {"CA_FILE", CONF_TEXT, AT(ca_file), "", 0, 0, NULL,
+	"certificates to trust in calls to nodes, channels and models; empty: the system's"},
     {"LLM_BASE_URL", CONF_TEXT, AT(llm_base_url), "", 0, 0, NULL,
 	"OpenAI-compatible endpoint, such as http://127.0.0.1:11434/v1, that is asked about unknown events; empty: "
 	"none"},

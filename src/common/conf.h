@@ -37,6 +37,7 @@ struct conf {
 	const char *public_url;
 	const char *media_key_file;
 	bool sendfile;
+	const char *ca_file;
 	const char *llm_base_url;
 	const char *llm_model;
 	const char *llm_key_file;

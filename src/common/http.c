@@ -32,6 +32,7 @@ struct http {
 	CURLM *multi;
 	struct http_transfer *active, *free;
 	size_t n_free;
+	const char *ca_file;
 };
 
 struct http *http_new(struct err *e)
@@ -45,6 +46,11 @@ struct http *http_new(struct err *e)
 	}
 	curl_multi_setopt(h->multi, CURLMOPT_MAXCONNECTS, (long)IDLE_PER_HOST);
 	return h;
+}
+
+void http_trust(struct http *h, const char *ca_file)
+{
+	h->ca_file = ca_file;
 }
 
 CURLM *http_multi(struct http *h)
@@ -186,6 +192,8 @@ static void set_options(struct http_transfer *t, const struct http_request *r)
 	curl_easy_setopt(t->easy, CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_SEC);
 	curl_easy_setopt(t->easy, CURLOPT_TCP_NODELAY, 1L);
 	curl_easy_setopt(t->easy, CURLOPT_USERAGENT, "camserver/" PACKAGE_VERSION);
+	if (t->http->ca_file != NULL && *t->http->ca_file != '\0')
+		curl_easy_setopt(t->easy, CURLOPT_CAINFO, t->http->ca_file);
 	if (r->method != NULL)
 		curl_easy_setopt(t->easy, CURLOPT_CUSTOMREQUEST, r->method);
 	if (r->user != NULL) {

@@ -55,6 +55,8 @@ struct http_answer {
 typedef void http_done(void *arg, const struct http_answer *answer);
 
 struct http *http_new(struct err *e);
+/* Certificates that are trusted instead of the system's; NULL or "": those. ca_file must live on. */
+void http_trust(struct http *h, const char *ca_file);
 /* Transfers under way are cancelled. */
 void http_free(struct http *h);
 /* For curl_multi_poll(). */

@@ -27,15 +27,16 @@ void archive_begin(struct job *j)
 void archive_stored(struct job *j, const char *sha256, size_t bytes)
 {
 	struct dispatcher *d = j->d;
-	struct json_object *path = json_object_new_string(followup_fact(j, "target", ""));
-	struct json_object *item = followup_done(j);
+	/* The checksum and the path may be the job's, which is gone afterwards. */
+	struct json_object *path = json_object_new_string(followup_fact(j, "target", "")),
+			   *sum = json_object_new_string(sha256), *item = followup_done(j);
 
 	node_worked(&d->followups.archive);
 	metrics_add(d->metrics, METRIC_ARCHIVED);
 	json_object_object_add(item, "driver", json_object_new_string(drivers[d->conf.archive_driver]));
 	json_object_object_add(item, "path", path);
 	json_object_object_add(item, "bytes", json_object_new_int64((int64_t)bytes));
-	json_object_object_add(item, "sha256", json_object_new_string(sha256));
+	json_object_object_add(item, "sha256", sum);
 }
 
 void archive_failed(struct job *j, const char *error)

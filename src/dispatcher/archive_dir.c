@@ -14,8 +14,9 @@
 struct put {
 	struct task task;
 	struct job *job;
-	const char *root, *target, *stored; /* stored: where it lies now, or NULL */
-	const char *sha256;                 /* of what lies there */
+	char root[SPOOL_PATH_MAX];   /* a copy: the configuration may be read again meanwhile */
+	const char *target, *stored; /* stored: where it lies now, or NULL */
+	const char *sha256;          /* of what lies there */
 	const char *spool;
 	/* filled in: */
 	char sum[SHA256_HEX_LEN + 1];
@@ -93,10 +94,10 @@ void archive_dir_begin(struct job *j)
 	j->work = p;
 	*p = (struct put){.task = {.run = run, .done = done},
 	    .job = j,
-	    .root = j->d->conf.archive_dir,
 	    .target = followup_fact(j, "target", ""),
 	    .stored = followup_fact(j, "stored", NULL),
 	    .sha256 = followup_fact(j, "sha256", NULL),
 	    .spool = j->path};
+	snprintf(p->root, sizeof p->root, "%s", j->d->conf.archive_dir);
 	tasks_submit(j->d->tasks, &p->task);
 }

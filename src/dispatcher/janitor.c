@@ -44,11 +44,13 @@ struct janitor {
 	} spool, archive, orphans;
 	struct {
 		struct task task;
+		char root[SPOOL_PATH_MAX]; /* a copy: the configuration may be read again meanwhile */
 		struct doomed files[BATCH];
 		size_t n, at;
 	} doomed;
 	struct {
 		struct task task;
+		char path[SPOOL_PATH_MAX];
 		DIR *dir;
 		struct buf found; /* a list of uuids, as the database takes it */
 		size_t n;
@@ -170,7 +172,7 @@ static void remove_files(struct task *task)
 	struct err e;
 
 	for (size_t i = 0; i < n->doomed.n; i++)
-		n->doomed.files[i].gone = archive_file_remove(n->d->conf.archive_dir, n->doomed.files[i].path, &e) == 0;
+		n->doomed.files[i].gone = archive_file_remove(n->doomed.root, n->doomed.files[i].path, &e) == 0;
 }
 
 static void files_removed(struct task *task)
@@ -229,6 +231,7 @@ static void archive_expired(void *arg, PGresult *result, const char *error)
 	if (d->conf.archive_driver == ARCHIVE_RCLONE) {
 		remove_next(d);
 	} else {
+		snprintf(n->doomed.root, sizeof n->doomed.root, "%s", d->conf.archive_dir);
 		n->doomed.task = (struct task){.run = remove_files, .done = files_removed};
 		tasks_submit(d->tasks, &n->doomed.task);
 	}
@@ -271,12 +274,10 @@ static void look_at(struct janitor *n, const char *name)
 static void scan_spool(struct task *task)
 {
 	struct janitor *n = (struct janitor *)((char *)task - offsetof(struct janitor, scan.task));
-	char path[SPOOL_PATH_MAX];
 	struct dirent *entry = NULL;
 
-	snprintf(path, sizeof path, "%s/infer", n->d->conf.spool_dir);
 	if (n->scan.dir == NULL)
-		n->scan.dir = opendir(path);
+		n->scan.dir = opendir(n->scan.path);
 	buf_reset(&n->scan.found);
 	n->scan.n = 0;
 	while (n->scan.dir != NULL && n->scan.n < BATCH && (entry = readdir(n->scan.dir)) != NULL)
@@ -318,6 +319,7 @@ static void look_for_orphans(struct dispatcher *d)
 {
 	struct janitor *n = d->janitor;
 
+	snprintf(n->scan.path, sizeof n->scan.path, "%s/infer", d->conf.spool_dir);
 	n->orphans.busy = true;
 	n->scan.task = (struct task){.run = scan_spool, .done = scanned};
 	tasks_submit(d->tasks, &n->scan.task);

@@ -81,6 +81,7 @@ static void reload(struct dispatcher *d)
 	}
 	conf_free(&d->conf);
 	d->conf = conf;
+	http_trust(d->http, d->conf.ca_file);
 	log_info("configuration reloaded");
 }
 
@@ -124,6 +125,7 @@ int main(int argc, char **argv)
 		log_error("cannot start: out of memory, threads or descriptors");
 		goto out;
 	}
+	http_trust(d.http, d.conf.ca_file);
 	loop_run(&d, reload);
 	log_info("stopped");
 	status = EXIT_SUCCESS;

@@ -81,13 +81,13 @@ def frame(stack, cam, at=0, data=PICTURE, priority=0):
 
 def job(stack, name):
     return stack.sql("SELECT j.status::text, j.attempt, j.last_error FROM camserver.inference_jobs j"
-                     " JOIN camserver.frames f USING (frame_id) WHERE f.frame_uuid = %s", name)[0]
+                     " JOIN camserver.frames f USING (frame_id) WHERE f.frame_uuid = %s AND j.kind = 'analyze'", name)[0]
 
 
 def settled(stack, *names, timeout=30):
-    """Waits until every frame's job has ended and returns their (status, attempt, last_error)."""
+    """Waits until every frame's analysis has ended and returns their (status, attempt, last_error)."""
     wait_until(lambda: stack.one("SELECT count(*) FROM camserver.inference_jobs j JOIN camserver.frames f USING (frame_id)"
-                                 " WHERE f.frame_uuid = ANY(%s::uuid[]) AND j.status IN ('queued', 'waiting', 'running')",
+                                 " WHERE f.frame_uuid = ANY(%s::uuid[]) AND j.kind = 'analyze' AND j.status IN ('queued', 'waiting', 'running')",
                                  list(names)) == 0, timeout=timeout, what="the jobs' end")
     return [job(stack, n) for n in names]
 

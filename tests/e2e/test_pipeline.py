@@ -21,7 +21,7 @@ def a_job_is_claimed_and_done(stack):
     name = frame(stack, cam)
     assert settled(stack, name)[0][:2] == ("done", 1)
     assert stack.one("SELECT locked_token IS NULL AND finished_at IS NOT NULL FROM camserver.inference_jobs"
-                     " WHERE camera_id = %s", cam)
+                     " WHERE kind = 'analyze' AND camera_id = %s", cam)
 
 
 @test(fronts=None)
@@ -160,7 +160,7 @@ def max_attempt_is_the_end(stack):
         name = frame(stack, cam)
         status, attempt, error = settled(stack, name, timeout=60)[0]
         assert (status, attempt) == ("dead", 3) and "status 500" in error and "broken" in error
-        assert stack.one("SELECT camserver.job_retry(job_id) FROM camserver.inference_jobs WHERE camera_id = %s", cam)["outcome"] == "OK"
+        assert stack.one("SELECT camserver.job_retry(job_id) FROM camserver.inference_jobs WHERE camera_id = %s AND kind = 'analyze'", cam)["outcome"] == "OK"
         rules(stack)
         assert settled(stack, name, timeout=60)[0][0] == "done"
     finally:

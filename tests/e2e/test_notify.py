@@ -1,0 +1,311 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Notifications as they really arrive: over HTTP, as Slack blocks, as mail; cooldowns, order, summaries."""
+
+import os
+import signal
+import time
+import urllib.request
+
+from frames import PICTURE, camera, frame, result, rules, settled
+from harness import test, unique, wait_until
+from receivers import Mailbox, Receiver, certificate, channel, configured, secret, settings, signature_is_right
+
+
+def see(stack, cam, at=0, primary="human", severity=2, **more):
+    """The camera's next frame shows that; returns when it was analysed."""
+    rules(stack, result(cam, primary, severity, **more))
+    name = frame(stack, cam, at)
+    assert settled(stack, name)[0][0] == "done"
+    return name
+
+
+def notifications(stack, cam):
+    return stack.sql("SELECT state, reason, severity, count FROM camserver.notifications WHERE camera_id = %s"
+                     " ORDER BY notification_id", cam)
+
+
+def quiet(stack, cam):
+    """Waits until nothing of the camera is on its way, and returns what became of all."""
+    wait_until(lambda: not any(n[0] in ("pending", "sending") for n in notifications(stack, cam)), what="the delivery")
+    return notifications(stack, cam)
+
+
+def pass_time(stack, cam, seconds):
+    """As if this long had gone by since the camera's deliveries."""
+    stack.sql("UPDATE camserver.notifications SET sent_at = sent_at - make_interval(secs => %s) WHERE camera_id = %s AND state = 'sent'",
+              seconds, cam)
+
+
+@test(fronts=None)
+def a_webhook_is_signed_and_has_a_link_to_the_picture(stack):
+    receiver, cam = Receiver(), camera(stack)
+    with channel(stack, kind="webhook", url=receiver.url, secret_file=secret(stack)):
+        name = see(stack, cam, tags=["human.presence", "behavior.loitering"])
+        wait_until(lambda: receiver.got, what="the webhook")
+        request, = receiver.got
+        assert signature_is_right(request), request["headers"]
+        assert not signature_is_right(dict(request, body=request["body"] + b" "))
+        body, = receiver.bodies()
+        assert (body["camera_id"], body["primary_event"], body["severity"], body["rule"], body["frame_uuid"]) == (
+            cam, "human", 2, "severity", name), body
+        assert request["headers"]["X-Camserver-Id"] == body["message_uuid"]
+        with urllib.request.urlopen(body["image_url"]) as answer:
+            assert answer.read() == PICTURE
+        assert "channel" not in body and secret.__name__ not in body
+        assert quiet(stack, cam) == [("sent", None, 2, 1)]
+    receiver.stop()
+    rules(stack)
+
+
+@test(fronts=None)
+def the_cooldown_matrix(stack):
+    receiver, cam, other = Receiver(), camera(stack), camera(stack)
+
+    def told(which):
+        return [(b["primary_event"], b["severity"]) for b in receiver.bodies() if b["camera_id"] == which]
+
+    with channel(stack, kind="webhook", url=receiver.url, secret_file=secret(stack)):
+        see(stack, cam, 0, "human", 2)
+        assert quiet(stack, cam) == [("sent", None, 2, 1)]
+        # The same camera and event: 300 s. The frames are counted, not listed.
+        see(stack, cam, 1, "human", 2)
+        see(stack, cam, 2, "human", 2)
+        assert quiet(stack, cam)[1:] == [("suppressed", "cooldown_event", 2, 2)]
+        # The same camera, another event: 60 s.
+        see(stack, cam, 3, "vehicle", 2)
+        assert quiet(stack, cam)[2:] == [("suppressed", "cooldown_camera", 2, 1)]
+        # Another camera: none of its business.
+        see(stack, other, 0, "human", 2)
+        quiet(stack, other)
+        assert told(other) == [("human", 2)]
+        # A higher severity goes through, for the same event and for another; the same again does not.
+        see(stack, cam, 4, "vehicle", 3)
+        assert quiet(stack, cam)[-1] == ("sent", None, 3, 1)
+        see(stack, cam, 5, "vehicle", 3)
+        assert quiet(stack, cam)[-1] == ("suppressed", "cooldown_event", 3, 1)
+        # After a minute another event passes; the told ones not before five.
+        pass_time(stack, cam, 61)
+        see(stack, cam, 6, "animal", 2)
+        assert quiet(stack, cam)[-1] == ("sent", None, 2, 1)
+        see(stack, cam, 7, "vehicle", 3)
+        assert quiet(stack, cam)[-1][:2] == ("suppressed", "cooldown_event")
+        pass_time(stack, cam, 240)
+        see(stack, cam, 8, "vehicle", 3)
+        assert quiet(stack, cam)[-1] == ("sent", None, 3, 1)
+        assert told(cam) == [("human", 2), ("vehicle", 3), ("animal", 2), ("vehicle", 3)], told(cam)
+    receiver.stop()
+    rules(stack)
+
+
+@test(fronts=None)
+def a_failed_delivery_starts_no_cooldown_and_a_restart_forgets_none(stack):
+    receiver, cam = Receiver(), camera(stack)
+    with settings(stack, notify_max_attempt=1), channel(stack, kind="webhook", url=receiver.url, secret_file=secret(stack)):
+        receiver.fail = 500
+        see(stack, cam, 0)
+        assert quiet(stack, cam)[0][0] == "dead"
+        assert "status 500" in notifications(stack, cam)[0][1]
+        receiver.fail = None
+        see(stack, cam, 1)
+        assert quiet(stack, cam)[-1] == ("sent", None, 2, 1)
+        for pid in stack.pids("cam-dispatcher"):
+            os.kill(pid, signal.SIGKILL)
+        stack.stack("stop", "dispatcher")
+        stack.stack("start", "dispatcher")
+        see(stack, cam, 2)
+        assert quiet(stack, cam)[-1][:2] == ("suppressed", "cooldown_event")
+        assert len(receiver.got) == 1
+    receiver.stop()
+    rules(stack)
+
+
+@test(fronts=None)
+def what_is_not_delivered_yet_takes_the_next_ones_in(stack):
+    receiver, cam = Receiver(), camera(stack)
+    with settings(stack, job_backoff_base_ms=200, job_backoff_max_ms=400), \
+            channel(stack, kind="webhook", url=receiver.url, secret_file=secret(stack)):
+        time.sleep(1)
+        receiver.fail = 503
+        first = see(stack, cam, 0, severity=2)
+        wait_until(lambda: receiver.refused > 0, what="the first attempt")
+        last = see(stack, cam, 1, severity=3)
+        see(stack, cam, 2, severity=2)
+        receiver.fail = None
+        done = quiet(stack, cam)
+        # Those that came while an attempt was under way wait for its end; the others are taken in.
+        assert sum(n[3] for n in done) == 3, done
+        assert receiver.bodies()[-1]["severity"] == 3 or receiver.bodies()[0]["severity"] == 3, receiver.bodies()
+        assert len(receiver.got) <= 2 and last in [b["frame_uuid"] for b in receiver.bodies()], (first, receiver.bodies())
+    receiver.stop()
+    rules(stack)
+
+
+@test(fronts=None)
+def a_receiver_that_was_down_gets_one_summary_and_then_what_is_new(stack):
+    receiver = Receiver()
+    cams = [camera(stack) for _ in range(6)]
+    with settings(stack, notify_stale_sec=3, job_backoff_base_ms=300, job_backoff_max_ms=1000), \
+            channel(stack, kind="webhook", url=receiver.url, secret_file=secret(stack)):
+        receiver.stop()
+        for i, cam in enumerate(cams):
+            see(stack, cam, 0, severity=2 + i % 2)
+        wait_until(lambda: stack.one("SELECT count(*) FROM camserver.notifications WHERE camera_id = ANY(%s)"
+                                     " AND state IN ('sending', 'summarised') AND created_at < now() - interval '3 s'", cams) == 6, what="their age")
+        receiver.start()
+        for cam in cams:
+            quiet(stack, cam)
+        wait_until(lambda: stack.one("SELECT count(*) FROM camserver.notifications n JOIN camserver.channels USING (channel_id)"
+                                     " WHERE n.kind = 'summary' AND n.state = 'sending'") == 0, what="the summary")
+        kinds = [b["kind"] for b in receiver.bodies()]
+        summaries = [b for b in receiver.bodies() if b["kind"] == "summary"]
+        # One that was at work when the receiver came back tells its own; the rest is one message.
+        assert len(summaries) == 1 and len(kinds) <= 3, kinds
+        told = [i["camera_id"] for i in summaries[0]["items"]] + [b["camera_id"] for b in receiver.bodies() if b["kind"] == "event"]
+        assert sorted(told) == sorted(cams), told
+        assert summaries[0]["total"] == len(summaries[0]["items"])
+        # Afterwards all is as ever.
+        pass_time(stack, cams[0], 400)
+        see(stack, cams[0], 5, "vehicle", 3)
+        quiet(stack, cams[0])
+        assert receiver.bodies()[-1]["kind"] == "event" and receiver.bodies()[-1]["camera_id"] == cams[0]
+    receiver.stop()
+    rules(stack)
+
+
+@test(fronts=None)
+def a_camera_s_notifications_arrive_in_order(stack):
+    receiver, cam = Receiver(), camera(stack)
+    order = ["human", "vehicle", "animal", "hazard", "camera_issue", "object_missing"]
+    with settings(stack, notify_camera_sec=0, notify_event_sec=0, job_backoff_base_ms=200, job_backoff_max_ms=500), \
+            channel(stack, kind="webhook", url=receiver.url, secret_file=secret(stack)):
+        receiver.fail = 503
+        for i, primary in enumerate(order):
+            see(stack, cam, i, primary, 2)
+        receiver.fail = None
+        quiet(stack, cam)
+        assert [b["primary_event"] for b in receiver.bodies()] == order, receiver.bodies()
+    receiver.stop()
+    rules(stack)
+
+
+@test(fronts=None)
+def tags_that_must_not_be_told_are_in_no_message(stack):
+    receiver, mailbox, cam = Receiver(), Mailbox(), camera(stack)
+    tags = ["animal.cat", "animal.deer", "motion.detected", "nobody.knows.this"]
+    with channel(stack, kind="webhook", url=receiver.url, secret_file=secret(stack)), \
+            channel(stack, kind="slack", url=receiver.url), \
+            channel(stack, kind="smtp", url=f"smtp://127.0.0.1:{mailbox.port}", mail_from="cam@example.net", mail_to="a@example.net"):
+        see(stack, cam, primary="animal", severity=3, tags=tags)
+        wait_until(lambda: len(receiver.got) == 2 and mailbox.messages, what="the messages")
+        texts = [r["body"].decode() for r in receiver.got]
+        texts += [part.get_content() for part in mailbox.messages[0].walk() if part.get_content_maintype() == "text"]
+        assert len(texts) == 4
+        for text in texts:
+            assert "鹿" in text or "animal.deer" in text or "\\u9e7f" in text, text
+            for word in ("animal.cat", "猫", "\\u732b", "motion", "動き", "nobody"):
+                assert word not in text, (word, text)
+    receiver.stop()
+    mailbox.stop()
+    rules(stack)
+
+
+@test(fronts=None)
+def slack_gets_blocks(stack):
+    receiver, cam = Receiver(), camera(stack)
+    stack.camctl("camera", "set", cam, "display_name=<!channel> & co")
+    with channel(stack, kind="slack", url=receiver.url):
+        see(stack, cam)
+        wait_until(lambda: receiver.got, what="the message")
+        body, = receiver.bodies()
+        assert [b["type"] for b in body["blocks"]] == ["header", "section", "image"], body
+        assert "<!channel>" not in body["text"] and "&lt;!channel&gt;" in body["text"], body
+        with urllib.request.urlopen(body["blocks"][2]["image_url"]) as answer:
+            assert answer.read() == PICTURE
+    receiver.stop()
+    rules(stack)
+
+
+@test(fronts=None)
+def a_mail_has_the_picture_inside(stack):
+    mailbox, cam = Mailbox(), camera(stack)
+    stack.camctl("camera", "set", cam, "display_name=正面玄関")
+    with channel(stack, kind="smtp", url=f"smtp://127.0.0.1:{mailbox.port}", mail_from="cam@example.net",
+                 mail_to="a@example.net,b@example.net"):
+        see(stack, cam, severity=3)
+        wait_until(lambda: mailbox.messages, what="the mail")
+        message, = mailbox.messages
+        assert mailbox.envelopes[0] == ("cam@example.net", ["a@example.net", "b@example.net"])
+        assert message["Subject"] == "[緊急] 正面玄関: 人物", message["Subject"]
+        assert message["Message-ID"] and message["Date"]
+        parts = {p.get_content_type(): p for p in message.walk()}
+        assert parts["image/jpeg"].get_content() == PICTURE
+        assert parts["image/jpeg"]["Content-ID"] == "<frame>"
+        assert "cid:frame" in parts["text/html"].get_content()
+        assert "正面玄関" in parts["text/html"].get_content() and "/media/frame/" in parts["text/html"].get_content()
+    mailbox.stop()
+    rules(stack)
+
+
+@test(fronts=None)
+def mail_goes_over_tls_where_it_is_offered(stack):
+    context, trusted = certificate(stack)
+    mailbox, cam = Mailbox(tls=context), camera(stack)
+    with channel(stack, kind="smtp", url=f"smtp://127.0.0.1:{mailbox.port}", mail_from="cam@example.net", mail_to="a@example.net") as name:
+        # Nobody vouches for the server: nothing is told to it.
+        see(stack, cam)
+        wait_until(lambda: stack.sql("SELECT 1 FROM camserver.notification_list WHERE camera_id = %s AND last_error LIKE '%%certificate%%'",
+                                     cam), what="the refusal")
+        assert not mailbox.messages
+        with configured(stack, CA_FILE=trusted):
+            wait_until(lambda: mailbox.messages, timeout=90, what="the mail")
+            assert mailbox.tls_used == [True]
+            stack.camctl("channel", "test", name)
+        assert mailbox.tls_used == [True, True]
+    mailbox.stop()
+    rules(stack)
+
+
+@test(fronts=None)
+def channel_test_says_what_became_of_it(stack):
+    receiver = Receiver()
+    with channel(stack, kind="slack", url=receiver.url) as name:
+        assert "delivered" in stack.camctl("channel", "test", name).stdout
+        assert "テスト" in receiver.bodies()[0]["text"]
+        receiver.stop()
+        with settings(stack, notify_max_attempt=1):
+            done = stack.camctl("channel", "test", name, check=False)
+        assert done.returncode != 0 and "not delivered" in done.stderr, done.stderr
+        assert name in stack.camctl("channel", "list").stdout
+    assert stack.camctl("channel", "test", name, check=False).returncode != 0
+
+
+@test(fronts=None)
+def bad_channels_are_refused_with_the_reason(stack):
+    for words, why in ((["kind=webhook", "url=http://x/"], "secret_file"), (["kind=smtp", "url=smtp://x"], "mail_from"),
+                       (["kind=slack", "url=ftp://x"], "channels"), (["kind=pigeon", "url=http://x"], "channels"),
+                       (["kind=slack", "url=http://x", "colour=red"], "colour"),
+                       (["kind=smtp", "url=smtp://x", "mail_from=a@b", "mail_to=nobody"], "mail_to"),
+                       (["kind=slack", "url=http://x", "daily_hour=24"], "channels")):
+        done = stack.camctl("channel", "add", unique("bad"), *words, check=False)
+        assert done.returncode != 0 and why in done.stderr, (words, done.stderr)
+
+
+@test(fronts=None)
+def a_daily_summary_goes_out_once_a_day(stack):
+    receiver, cam = Receiver(), camera(stack)
+    see(stack, cam, severity=1)
+    with channel(stack, kind="webhook", url=receiver.url, secret_file=secret(stack)) as name:
+        stack.camctl("channel", "set", name, "daily_hour=0")
+        # The summary is of the day until that hour: as if the event had been yesterday.
+        stack.sql("UPDATE camserver.events SET start_at = start_at - interval '1 day' WHERE camera_id = %s", cam)
+        stack.sql("UPDATE camserver.channels SET daily_done = NULL WHERE name = %s", name)
+        stack.sql("UPDATE camserver.sweeps SET next_run_at = '-infinity' WHERE name = 'daily_summaries'")
+        wait_until(lambda: receiver.got, what="the summary")
+        body, = receiver.bodies()
+        assert body["kind"] == "daily" and body["total"] >= 1, body
+        assert [(i["primary_event"], i["events"]) for i in body["items"] if i["camera_id"] == cam] == [("human", 1)], body
+        stack.sql("UPDATE camserver.sweeps SET next_run_at = '-infinity' WHERE name = 'daily_summaries'")
+        wait_until(lambda: stack.one("SELECT next_run_at > now() FROM camserver.sweeps WHERE name = 'daily_summaries'"), what="the next sweep")
+        assert stack.one("SELECT count(*) FROM camserver.notifications JOIN camserver.channels USING (channel_id) WHERE name = %s", name) == 1
+    receiver.stop()
+    rules(stack)
