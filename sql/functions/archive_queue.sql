@@ -8,6 +8,7 @@ BEGIN
     INSERT INTO inference_jobs (kind, camera_id, frame_id, captured_at, max_attempt, created_at, available_at)
     SELECT 'archive', f.camera_id, f.frame_id, f.captured_at, setting_number('archive_max_attempt'), v_now, v_now
     FROM frames f WHERE f.frame_id = p_frame_id AND NOT EXISTS (
-        SELECT 1 FROM inference_jobs j WHERE j.frame_id = p_frame_id AND j.kind = 'archive' AND j.status IN ('queued', 'waiting'));
+        SELECT 1 FROM inference_jobs j WHERE j.frame_id = p_frame_id AND j.kind = 'archive'
+          AND j.status IN ('queued', 'waiting'));
     PERFORM job_wake();
 END $$;

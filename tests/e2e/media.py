@@ -15,8 +15,9 @@ def add(stack, cam, data=frames.PICTURE, spooled=True, driver=None, path=None, e
     """A frame that no dispatcher has anything to do with; driver and path put it into the archive. Returns its uuid."""
     name = str(uuid.uuid4())
     frame_id = stack.one(
-        "INSERT INTO camserver.frames (frame_uuid, camera_id, captured_at, received_at, image_bytes, analyzed, event_id,"
-        " image_removed_at) VALUES (%s, %s, now(), now(), %s, true, %s, CASE WHEN NOT %s THEN now() END) RETURNING frame_id",
+        "INSERT INTO camserver.frames (frame_uuid, camera_id, captured_at, received_at, image_bytes, analyzed,"
+        " event_id, image_removed_at) VALUES (%s, %s, now(), now(), %s, true, %s, CASE WHEN NOT %s THEN now() END)"
+        " RETURNING frame_id",
         name, cam, len(data), event, spooled)
     if spooled:
         frames.spool(stack, data, name)
