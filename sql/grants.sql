@@ -21,7 +21,8 @@ BEGIN
             'schema_version', 'dispatcher_register', 'dispatcher_heartbeat', 'dispatcher_stop',
             'health_report', 'counters_report', 'sweep_run', 'suggest_offer',
             'job_claim', 'job_fail', 'analysis_complete', 'schema_push_begin', 'schema_push_end',
-            'spool_expired', 'spool_removed']),
+            'spool_expired', 'spool_removed', 'spool_unknown', 'archive_expired', 'archive_removed',
+            'followup_claim', 'followup_complete']),
         ('camserver_manager', ARRAY['schema_version']),
         ('camserver_ops', ARRAY[
             'schema_version', 'system_status', 'setting_number', 'suggest_usage', 'stream_budget', 'rfc3339'])

@@ -2,10 +2,10 @@
 -- suggestion, and the job is done - all in this one transaction. p_results is a jsonb array; each element: job_id,
 -- token, result (the node's whole answer), schema_version, detected, primary_event, unknown_flag, severity, confidence,
 -- count_hint, blur_score, tags (ids), and the policy's decisions retention_class, retention_reason, best_score,
--- suggest_score, hazard.
+-- suggest_score, hazard, and what follows: archive, escalate (booleans), notify_rule (or null).
 -- An element whose token is not current changes nothing. Any other fault of an element fails the whole call: the
--- caller then sends them one by one. Returns jsonb: done and fenced counts.
--- Locks: advisory 'camera' of each camera in lock_id order; then the jobs; last 'suggest'.
+-- caller then sends them one by one. Returns jsonb: done and fenced counts, followups if any were queued.
+-- Locks: advisory 'camera' of each camera in lock_id order; then the jobs; then 'escalate'; last 'suggest'.
 CREATE OR REPLACE FUNCTION camserver.analysis_complete(p_dispatcher uuid, p_results jsonb) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
 DECLARE
@@ -14,6 +14,8 @@ DECLARE
     v_item record;
     v_frame bigint;
     v_event bigint;
+    v_case text;
+    v_followups integer := 0;
     v_done integer := 0;
     v_fenced integer := 0;
     v_offers jsonb := '{}'; -- the best of each camera
@@ -33,7 +35,8 @@ BEGIN
         FROM jsonb_to_recordset(p_results) AS r (job_id bigint, token bigint, result jsonb, schema_version text,
             detected boolean, primary_event text, unknown_flag boolean, severity smallint, confidence real,
             count_hint integer, blur_score real, tags jsonb, retention_class retention_class, retention_reason text,
-            best_score double precision, suggest_score numeric, hazard boolean)
+            best_score double precision, suggest_score numeric, hazard boolean, archive boolean, escalate boolean,
+            notify_rule text)
         LEFT JOIN inference_jobs j USING (job_id)
         ORDER BY j.camera_id, j.captured_at, j.job_id
     LOOP
@@ -46,15 +49,20 @@ BEGIN
         END IF;
 
         v_event := NULL;
+        v_case := NULL;
         IF v_item.detected THEN
             v_event := event_apply(v_item.camera_id, v_item.frame_id, v_item.captured_at, v_item.primary_event, v_item.severity,
                 v_item.confidence, v_item.best_score, v_item.retention_class, v_item.retention_reason);
+            SELECT case_id INTO v_case FROM events WHERE event_id = v_event;
         END IF;
         UPDATE frames SET analyzed = true, analyzed_at = v_now, detected = v_item.detected,
             primary_event = v_item.primary_event, unknown_flag = v_item.unknown_flag, severity = v_item.severity,
             confidence = v_item.confidence, count_hint = v_item.count_hint, blur_score = v_item.blur_score,
-            result_json = v_item.result, tags_json = v_item.tags, retention_class = v_item.retention_class,
-            retention_reason = v_item.retention_reason, event_id = v_event
+            result_json = v_item.result, tags_json = v_item.tags, event_id = v_event,
+            retention_class = CASE WHEN v_case IS NULL THEN v_item.retention_class ELSE 'case' END,
+            retention_reason = CASE WHEN v_case IS NULL THEN v_item.retention_reason ELSE 'case' END,
+            retention_before = CASE WHEN v_case IS NOT NULL THEN
+                jsonb_build_object('class', v_item.retention_class, 'reason', v_item.retention_reason) END
         WHERE frame_id = v_item.frame_id;
 
         DELETE FROM frame_tags WHERE frame_id = v_item.frame_id;
@@ -67,6 +75,8 @@ BEGIN
             SELECT v_event, t.tag_id, t.tag_group FROM frame_tags t WHERE t.frame_id = v_item.frame_id
             ON CONFLICT DO NOTHING;
         END IF;
+        v_followups := v_followups + followup_queue(v_item.camera_id, v_event, v_item.frame_id, v_item.primary_event,
+            v_item.severity, v_item.archive, v_item.notify_rule, v_item.escalate);
         IF v_item.detected AND v_item.suggest_score > coalesce((v_offers->v_item.camera_id->>'score')::numeric, 0) THEN
             v_offers := v_offers || jsonb_build_object(v_item.camera_id, jsonb_build_object('score', v_item.suggest_score,
                 'hazard', coalesce(v_item.hazard, false), 'reason', v_item.primary_event));
@@ -78,5 +88,6 @@ BEGIN
         PERFORM suggest_offer(v_offer.camera_id, (v_offer.value->>'score')::numeric, (v_offer.value->>'hazard')::boolean,
             v_offer.value->>'reason');
     END LOOP;
-    RETURN jsonb_build_object('done', v_done, 'fenced', v_fenced);
+    RETURN jsonb_build_object('done', v_done, 'fenced', v_fenced)
+        || CASE WHEN v_followups > 0 THEN jsonb_build_object('followups', v_followups) ELSE '{}' END;
 END $$;

@@ -1,14 +1,13 @@
--- archive_queue(frame): this frame's image is to be brought to where it belongs in the archive, unless a job that has
--- not begun will do that anyway. Internal.
-CREATE OR REPLACE FUNCTION camserver.archive_queue(p_frame_id bigint) RETURNS void
+-- archive_queue(frame): have the frame's image put, or moved, to where it belongs now. Internal. A job for it that has
+-- not begun covers this; one that runs does not, since it may be going to the old place.
+CREATE OR REPLACE FUNCTION camserver.archive_queue(p_frame bigint) RETURNS void
 LANGUAGE plpgsql SET search_path = camserver, pg_temp AS $$
 DECLARE
     v_now timestamptz := clock_timestamp();
 BEGIN
     INSERT INTO inference_jobs (kind, camera_id, frame_id, captured_at, max_attempt, created_at, available_at)
     SELECT 'archive', f.camera_id, f.frame_id, f.captured_at, setting_number('archive_max_attempt'), v_now, v_now
-    FROM frames f WHERE f.frame_id = p_frame_id AND NOT EXISTS (
-        SELECT 1 FROM inference_jobs j WHERE j.frame_id = p_frame_id AND j.kind = 'archive'
-          AND j.status IN ('queued', 'waiting'));
-    PERFORM job_wake();
+    FROM frames f WHERE f.frame_id = p_frame
+      AND NOT EXISTS (SELECT 1 FROM inference_jobs j
+          WHERE j.frame_id = p_frame AND j.kind = 'archive' AND j.status IN ('queued', 'waiting'));
 END $$;

@@ -9,5 +9,7 @@ BEGIN
     v_known := FOUND;
     RETURN jsonb_build_object('known', v_known)
         || (SELECT jsonb_object_agg(name, value::numeric) FROM settings
-            WHERE name IN ('dispatcher_stale_sec', 'analyze_inflight', 'job_backoff_base_ms', 'job_backoff_max_ms'));
+            WHERE name IN ('dispatcher_stale_sec', 'analyze_inflight', 'archive_inflight', 'job_backoff_base_ms', 'job_backoff_max_ms'))
+        || jsonb_build_object('retention_rules', (SELECT coalesce(jsonb_agg(
+            jsonb_build_object('pattern', pattern, 'class', retention_class) ORDER BY position), '[]') FROM retention_rules));
 END $$;

@@ -25,6 +25,8 @@ BEGIN
             frame_count = frame_count + 1,
             retention_reason = CASE WHEN p_retention > retention_class THEN p_retention_reason ELSE retention_reason END,
             retention_class = greatest(retention_class, p_retention),
+            retention_before = CASE WHEN p_retention > (retention_before->>'class')::retention_class
+                THEN jsonb_build_object('class', p_retention, 'reason', p_retention_reason) ELSE retention_before END,
             best_frame_id = CASE WHEN best_score IS NULL OR p_best_score > best_score THEN p_frame ELSE best_frame_id END,
             best_score = greatest(best_score, p_best_score),
             updated_at = v_now

@@ -4,6 +4,7 @@ CREATE OR REPLACE FUNCTION camserver.lock_class(p_purpose text) RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE p_purpose
         WHEN 'camera' THEN 22003      -- second key: cameras.lock_id
+        WHEN 'escalate' THEN 22004    -- second key: 0
         WHEN 'suggest' THEN 22001     -- second key: 0
         WHEN 'stream' THEN 22002      -- second key: stream_servers.lock_id
     END

@@ -30,6 +30,22 @@ BEGIN
     v_sum := v_sum + v_count;
     v_more := v_more OR v_count = c_batch;
 
+    DELETE FROM inference_jobs WHERE job_id IN (
+        SELECT job_id FROM inference_jobs WHERE status = 'dead'
+          AND finished_at < clock_timestamp() - make_interval(days => setting_number('keep_dead_days')::integer)
+        ORDER BY finished_at LIMIT c_batch);
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    v_sum := v_sum + v_count;
+    v_more := v_more OR v_count = c_batch;
+
+    DELETE FROM notifications WHERE notification_id IN (
+        SELECT notification_id FROM notifications WHERE state NOT IN ('pending', 'sending')
+          AND updated_at < clock_timestamp() - make_interval(days => setting_number('notify_keep_days')::integer)
+        ORDER BY updated_at LIMIT c_batch);
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    v_sum := v_sum + v_count;
+    v_more := v_more OR v_count = c_batch;
+
     DELETE FROM dispatchers WHERE last_heartbeat < v_before;
     GET DIAGNOSTICS v_count = ROW_COUNT;
     v_sum := v_sum + v_count + usage_recount();

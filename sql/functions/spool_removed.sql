@@ -2,9 +2,13 @@
 CREATE OR REPLACE FUNCTION camserver.spool_removed(p_frames uuid[]) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
 DECLARE
-    v_count integer;
+    v_gone bigint[];
 BEGIN
-    UPDATE frames SET image_removed_at = clock_timestamp() WHERE frame_uuid = ANY (p_frames) AND image_removed_at IS NULL;
-    GET DIAGNOSTICS v_count = ROW_COUNT;
-    RETURN v_count;
+    WITH gone AS (
+        UPDATE frames SET image_removed_at = clock_timestamp()
+        WHERE frame_uuid = ANY (p_frames) AND image_removed_at IS NULL RETURNING frame_id
+    )
+    SELECT array_agg(frame_id) INTO v_gone FROM gone;
+    UPDATE archive_objects SET spooled = false WHERE frame_id = ANY (v_gone) AND spooled;
+    RETURN coalesce(cardinality(v_gone), 0);
 END $$;

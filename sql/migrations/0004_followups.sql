@@ -147,4 +147,8 @@ INSERT INTO camserver.settings (name, value, kind, min_value, max_value, descrip
     ('summary_timezone',       '',    'text', NULL, NULL,    'time zone of daily summaries and of the day that the daily cap counts; empty: the database''s'),
     ('escalate_camera_sec',    '600', 'integer', 0, 86400,   'one camera asks the language model at most this often'),
     ('escalate_daily_cap',     '50',  'integer', 0, 1000000, 'questions to the language model a day, all cameras'),
+    ('escalate_timeout_sec',   '45',  'integer', 1, 150,     'longest wait for the language model''s answer'),
     ('escalate_max_attempt',   '5',   'integer', 1, 100,     'a question that failed this often is given up');
+
+-- Take one more parameter than they did.
+DROP FUNCTION IF EXISTS camserver.spool_expired(integer);

@@ -6,9 +6,10 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <string.h>
+#include <stdlib.h>
 #include <sys/random.h>
 
-enum { RANDOM_MAX = 64 };
+enum { BASE64_INPUT_MAX = 1 << 30, RANDOM_MAX = 64 };
 
 static void to_hex(const unsigned char *data, size_t len, char *ret_hex)
 {
@@ -73,4 +74,13 @@ int crypto_random_hex(size_t bytes, char *ret_hex)
 		return -1;
 	to_hex(random, bytes, ret_hex);
 	return 0;
+}
+
+char *crypto_base64(const void *data, size_t len)
+{
+	char *text = len <= BASE64_INPUT_MAX ? malloc((len + 2) / 3 * 4 + 1) : NULL;
+
+	if (text != NULL)
+		EVP_EncodeBlock((unsigned char *)text, data, (int)len);
+	return text;
 }

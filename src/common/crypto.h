@@ -14,6 +14,8 @@ int crypto_sha256_hex(const void *data, size_t len, char ret_hex[SHA256_HEX_LEN 
 int crypto_digest_hex(const char *algorithm, const void *data, size_t len, char ret_hex[DIGEST_HEX_MAX + 1]);
 int crypto_hmac_sha256_hex(
     const void *key, size_t key_len, const void *data, size_t len, char ret_hex[SHA256_HEX_LEN + 1]);
+/* As one line, with padding; malloc'ed. NULL: out of memory, or more than 1 GB. */
+char *crypto_base64(const void *data, size_t len);
 /* 2 * bytes hex digits and a NUL into ret_hex; at most 64 bytes. */
 int crypto_random_hex(size_t bytes, char *ret_hex);
 

@@ -17,5 +17,7 @@ char *file_read_named(const char *path, size_t max, size_t *ret_len, struct err 
 int file_open_below(const char *dir, const char *path);
 /* file_read() of a file that is open already. */
 int file_read_fd(int fd, size_t max, char **ret, size_t *ret_len);
+/* -1 with errno if not all could be written. */
+int file_write_all(int fd, const void *data, size_t len);
 
 #endif

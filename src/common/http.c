@@ -19,7 +19,7 @@ struct http_transfer {
 	struct http *http;
 	struct http_transfer *prev, *next; /* of those under way, or next free */
 	CURL *easy;
-	curl_mime *form;
+	struct http_owned owned;
 	struct curl_slist *headers;
 	struct buf answer;
 	struct body body;
@@ -52,11 +52,20 @@ CURLM *http_multi(struct http *h)
 	return h->multi;
 }
 
+static void disown(struct http_transfer *t)
+{
+	curl_mime_free(t->owned.form);
+	curl_slist_free_all(t->owned.headers);
+	curl_slist_free_all(t->owned.recipients);
+	curl_slist_free_all(t->headers);
+	t->owned = (struct http_owned){0};
+	t->headers = NULL;
+}
+
 static void transfer_free(struct http_transfer *t)
 {
 	curl_easy_cleanup(t->easy);
-	curl_mime_free(t->form);
-	curl_slist_free_all(t->headers);
+	disown(t);
 	buf_free(&t->answer);
 	free(t);
 }
@@ -74,10 +83,7 @@ static void retire(struct http_transfer *t)
 	if (t->next != NULL)
 		t->next->prev = t->prev;
 	curl_easy_reset(t->easy);
-	curl_mime_free(t->form);
-	t->form = NULL;
-	curl_slist_free_all(t->headers);
-	t->headers = NULL;
+	disown(t);
 	if (h->n_free >= HANDLES_KEPT) {
 		transfer_free(t);
 		return;
@@ -133,9 +139,9 @@ static int rewind_body(void *arg, curl_off_t offset, int origin)
 
 static int add_form(struct http_transfer *t, const struct http_part *parts)
 {
-	t->form = curl_mime_init(t->easy);
+	t->owned.form = curl_mime_init(t->easy);
 	for (const struct http_part *p = parts; p->name != NULL; p++) {
-		curl_mimepart *part = curl_mime_addpart(t->form);
+		curl_mimepart *part = curl_mime_addpart(t->owned.form);
 
 		if (part == NULL || curl_mime_name(part, p->name) != CURLE_OK)
 			return -1;
@@ -149,7 +155,7 @@ static int add_form(struct http_transfer *t, const struct http_part *parts)
 		    curl_mime_filename(part, p->file_name) != CURLE_OK || curl_mime_type(part, p->type) != CURLE_OK)
 			return -1;
 	}
-	curl_easy_setopt(t->easy, CURLOPT_MIMEPOST, t->form);
+	curl_easy_setopt(t->easy, CURLOPT_MIMEPOST, t->owned.form);
 	return 0;
 }
 
@@ -180,7 +186,12 @@ static void set_options(struct http_transfer *t, const struct http_request *r)
 	curl_easy_setopt(t->easy, CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_SEC);
 	curl_easy_setopt(t->easy, CURLOPT_TCP_NODELAY, 1L);
 	curl_easy_setopt(t->easy, CURLOPT_USERAGENT, "camserver/" PACKAGE_VERSION);
-	curl_easy_setopt(t->easy, CURLOPT_CUSTOMREQUEST, r->method);
+	if (r->method != NULL)
+		curl_easy_setopt(t->easy, CURLOPT_CUSTOMREQUEST, r->method);
+	if (r->user != NULL) {
+		curl_easy_setopt(t->easy, CURLOPT_USERNAME, r->user);
+		curl_easy_setopt(t->easy, CURLOPT_PASSWORD, r->password != NULL ? r->password : "");
+	}
 	/* In an environment with a proxy configured, nodes are still reached directly. */
 	curl_easy_setopt(t->easy, CURLOPT_PROXY, "");
 }
@@ -204,6 +215,23 @@ static struct http_transfer *transfer_get(struct http *h)
 	return t;
 }
 
+/* Body and headers. */
+static int add_content(struct http_transfer *t, const struct http_request *r)
+{
+	/* No waiting for "100 Continue": nodes take the image or close. */
+	if (r->form != NULL && (add_form(t, r->form) < 0 || add_header(t, "Expect:") < 0))
+		return -1;
+	if (r->json != NULL && (curl_easy_setopt(t->easy, CURLOPT_COPYPOSTFIELDS, r->json) != CURLE_OK ||
+				   add_header(t, "Content-Type: application/json") < 0 || add_header(t, "Expect:") < 0))
+		return -1;
+	for (const char *const *line = r->headers; line != NULL && *line != NULL; line++)
+		if (add_header(t, *line) < 0)
+			return -1;
+	if (curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers) != CURLE_OK)
+		return -1;
+	return r->setup != NULL ? r->setup(t->easy, r->setup_arg, &t->owned) : 0;
+}
+
 struct http_transfer *http_start(struct http *h, const struct http_request *r, http_done *done, void *arg)
 {
 	struct http_transfer *t = transfer_get(h);
@@ -221,12 +249,7 @@ struct http_transfer *http_start(struct http *h, const struct http_request *r, h
 	if (h->active != NULL)
 		h->active->prev = t;
 	h->active = t;
-	/* No waiting for "100 Continue": nodes take the image or close. */
-	if ((r->form != NULL && (add_form(t, r->form) < 0 || add_header(t, "Expect:") < 0)) ||
-	    (r->json != NULL && (curl_easy_setopt(t->easy, CURLOPT_COPYPOSTFIELDS, r->json) != CURLE_OK ||
-				    add_header(t, "Content-Type: application/json") < 0)) ||
-	    curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers) != CURLE_OK ||
-	    curl_multi_add_handle(h->multi, t->easy) != CURLM_OK) {
+	if (add_content(t, r) < 0 || curl_multi_add_handle(h->multi, t->easy) != CURLM_OK) {
 		retire(t);
 		return NULL;
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * HTTP transfers that run side by side in the loop, on connections that are kept and used again. */
+ * HTTP transfers (and, with setup(), others of curl's) that run side by side in the loop, on connections that are kept
+ * and used again. */
 #ifndef CAM_HTTP_H
 #define CAM_HTTP_H
 
@@ -20,12 +21,23 @@ struct http_part {
 	const char *file_name, *type; /* of data */
 };
 
+/* What a request's setup() made and the transfer keeps until it has ended. */
+struct http_owned {
+	curl_mime *form;
+	struct curl_slist *headers, *recipients;
+};
+
 struct http_request {
-	const char *method;
+	const char *method; /* NULL: what the scheme does */
 	const char *url;
 	long timeout_ms;
 	const struct http_part *form; /* or NULL */
 	const char *json;             /* or NULL; copied */
+	const char *const *headers;   /* further header lines, NULL-terminated, or NULL */
+	const char *user, *password;  /* or NULL */
+	/* For what is not HTTP: further options of the handle; -1: no memory. Or NULL. */
+	int (*setup)(CURL *easy, void *arg, struct http_owned *owned);
+	void *setup_arg;
 	size_t answer_max;
 };
 

@@ -6,6 +6,15 @@
 #include <limits.h>
 #include <string.h>
 
+/* The text need not end where it is read to. */
+static bool is_blank(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (strchr(" \t\r\n", text[i]) == NULL || text[i] == '\0')
+			return false;
+	return true;
+}
+
 struct json_object *json_parse_object(const char *text, size_t len, struct err *e)
 {
 	struct json_tokener *tok;
@@ -33,7 +42,7 @@ struct json_object *json_parse_object(const char *text, size_t len, struct err *
 	} else if (fault != json_tokener_success) {
 		err_set(e, "not valid JSON near byte %zu: %s", json_tokener_get_parse_end(tok),
 		    json_tokener_error_desc(fault));
-	} else if (strspn(text + json_tokener_get_parse_end(tok), " \t\r\n") != len - json_tokener_get_parse_end(tok)) {
+	} else if (!is_blank(text + json_tokener_get_parse_end(tok), len - json_tokener_get_parse_end(tok))) {
 		err_set(e, "there is something after the JSON object");
 		fault = json_tokener_error_parse_unexpected;
 	} else if (!json_object_is_type(obj, json_type_object)) {

@@ -28,7 +28,10 @@
 	X(FENCED_WRITES, "fenced_writes") \
 	X(NODE_REQUESTS, "node_requests") \
 	X(NODE_CONNECTIONS, "node_connections") \
-	X(SCHEMA_PUSHES, "schema_pushes")
+	X(SCHEMA_PUSHES, "schema_pushes") \
+	X(ARCHIVED, "archived") \
+	X(NOTIFIED, "notified") \
+	X(LLM_REQUESTS, "llm_requests")
 
 enum metric {
 #define X(id, name) METRIC_##id,

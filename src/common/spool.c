@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/spool.h"
 
+#include "common/file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -26,21 +28,6 @@ int spool_prepare(const char *spool_dir, struct err *e)
 		return err_set(e, "SPOOL_DIR is too long");
 	if (mkdir(path, 0770) < 0 && errno != EEXIST)
 		return err_set(e, "%s: %s", path, strerror(errno));
-	return 0;
-}
-
-static int write_all(int fd, const char *data, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return -1;
-		data += n;
-		len -= (size_t)n;
-	}
 	return 0;
 }
 
@@ -72,7 +59,7 @@ int spool_write(
 	fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0660);
 	if (fd < 0)
 		return err_set(e, "%s: %s", tmp, strerror(errno));
-	if (write_all(fd, data, len) < 0 || fsync(fd) < 0) {
+	if (file_write_all(fd, data, len) < 0 || fsync(fd) < 0) {
 		err_set(e, "%s: %s", tmp, strerror(errno));
 		goto out;
 	}

@@ -9,6 +9,7 @@
 #include "dispatcher/job.h"
 #include "dispatcher/schema_push.h"
 #include "policy/best_frame.h"
+#include "policy/notify.h"
 #include "policy/retention.h"
 #include "policy/suggest.h"
 
@@ -29,7 +30,7 @@ enum {
 
 bool analyze_idle(const struct dispatcher *d)
 {
-	return d->analyze.held == 0 && !d->analyze.claiming;
+	return d->analyze.lane.held == 0 && !d->analyze.claiming;
 }
 
 /* --- results */
@@ -43,8 +44,10 @@ static void add_number(struct json_object *o, const char *name, bool has, double
 /* An element of analysis_complete()'s array: the answer and what the policy makes of it. */
 static struct json_object *result_item(const struct job *j, const struct is21_result *r)
 {
-	struct retention keep = retention_classify(r->tags, r->n_tags, r->severity, r->unknown_flag, r->detected);
+	struct retention keep =
+	    retention_classify(&j->d->retention, r->tags, r->n_tags, r->severity, r->unknown_flag, r->detected);
 	struct suggest_score suggest = suggest_score(r->severity, r->primary_event, r->tags, r->n_tags);
+	const char *rule = notify_rule(r->tags, r->n_tags, r->severity, r->unknown_flag);
 	struct json_object *o = json_object_new_object(), *tags = json_object_new_array();
 
 	for (size_t i = 0; i < r->n_tags; i++)
@@ -69,6 +72,11 @@ static struct json_object *result_item(const struct job *j, const struct is21_re
 	    o, "best_score", json_object_new_double(best_frame_score(r->severity, r->confidence, r->blur_score)));
 	json_object_object_add(o, "suggest_score", json_object_new_int(suggest.score));
 	json_object_object_add(o, "hazard", json_object_new_boolean(suggest.hazard));
+	json_object_object_add(o, "archive", json_object_new_boolean(j->d->conf.archive_driver != ARCHIVE_NONE));
+	json_object_object_add(
+	    o, "escalate", json_object_new_boolean(r->unknown_flag && *j->d->conf.llm_base_url != '\0'));
+	if (rule != NULL)
+		json_object_object_add(o, "notify_rule", json_object_new_string(rule));
 	return o;
 }
 
@@ -141,8 +149,8 @@ static void send_image(struct job *j)
 	    {.name = "schema_version", .text = j->d->conf.schema_version},
 	    {.name = "request_id", .text = id},
 	    {.name = "infer_image",
-		.data = j->image.data,
-		.len = j->image.len,
+		.data = j->picture.data,
+		.len = j->picture.len,
 		.file_name = "frame.jpg",
 		.type = "image/jpeg"},
 	    {.name = NULL},
@@ -162,7 +170,7 @@ static void send_image(struct job *j)
 		return;
 	}
 	j->state = JOB_SENDING;
-	j->d->analyze.sending++;
+	j->d->analyze.lane.sending++;
 }
 
 /* --- the node's health */
@@ -193,26 +201,20 @@ static void probe(struct dispatcher *d)
 
 /* --- images */
 
-static void take_images(struct dispatcher *d)
+static void image_read(struct task *task)
 {
-	struct reader_request *request;
+	struct job *j = JOB_OF_PICTURE(task);
+	int fault = j->picture.fault;
+	char error[ERROR_MAX];
 
-	while ((request = reader_take(d->reader)) != NULL) {
-		struct job *j = (struct job *)((char *)request - offsetof(struct job, image));
-		char error[ERROR_MAX];
-
-		if (request->fault == 0) {
-			j->state = JOB_READY;
-			continue;
-		}
-		snprintf(error, sizeof error, "the image cannot be read from the spool: %s", strerror(request->fault));
-		j->state = JOB_READY;
-		if (request->fault == ENOENT || request->fault == EFBIG || request->fault == ENODATA ||
-		    request->fault == ELOOP)
-			job_fail(j, error, 0, true, false); /* will not get better */
-		else
-			job_fail_backoff(j, error, 0);
-	}
+	j->state = JOB_READY;
+	if (fault == 0)
+		return;
+	snprintf(error, sizeof error, "the image cannot be read from the spool: %s", strerror(fault));
+	if (fault == ENOENT || fault == EFBIG || fault == ENODATA || fault == ELOOP)
+		job_fail(j, error, 0, true, false); /* will not get better */
+	else
+		job_fail_backoff(j, error, 0);
 }
 
 /* --- claims */
@@ -233,19 +235,19 @@ static void claimed(void *arg, PGresult *result, const char *error)
 	if (n > 0)
 		d->analyze.due = 0; /* there may be more */
 	for (int i = 0; i < n; i++) {
-		struct job *j = job_new(d, result, i);
+		struct job *j = job_new(d, &d->analyze.lane, result, i);
 
 		if (j == NULL)
 			continue;
-		if (d->analyze.stopping) {
+		if (d->stopping) {
 			j->state = JOB_READY;
 			job_fail(j, "given back: the dispatcher stops", 0, false, true);
 		} else if (spool_path(d->conf.spool_dir, j->frame_uuid, j->path, sizeof j->path) < 0) {
 			j->state = JOB_READY;
 			job_fail(j, "the job has no frame", 0, true, false);
 		} else {
-			j->image = (struct reader_request){.path = j->path, .max = FRAME_BYTES_MAX};
-			reader_submit(d->reader, &j->image);
+			j->picture = (struct picture){.path = j->path, .max = FRAME_BYTES_MAX};
+			picture_read(d->tasks, &j->picture, image_read);
 		}
 	}
 }
@@ -253,7 +255,7 @@ static void claimed(void *arg, PGresult *result, const char *error)
 /* Twice as many as may be sent at once, so that images are at hand; not one by one, but when half is used up. */
 static void claim(struct dispatcher *d, int64_t now)
 {
-	size_t held = d->analyze.held + commit_pending(d), max = 2 * d->analyze.inflight_max;
+	size_t held = d->analyze.lane.held + commit_pending(d), max = 2 * d->analyze.lane.inflight_max;
 	char n[24];
 
 	if (d->analyze.claiming || now < d->analyze.due || held > max / 2)
@@ -267,7 +269,7 @@ static void claim(struct dispatcher *d, int64_t now)
 /* Every job that is not yet sent, back into the queue; its attempt does not count. */
 static void give_back_unsent(struct dispatcher *d, const char *why, int64_t delay_ms)
 {
-	for (struct job *j = d->analyze.jobs, *next; j != NULL; j = next) {
+	for (struct job *j = d->analyze.lane.jobs, *next; j != NULL; j = next) {
 		next = j->next;
 		if (j->state == JOB_READY)
 			job_fail(j, why, delay_ms, false, true);
@@ -276,8 +278,8 @@ static void give_back_unsent(struct dispatcher *d, const char *why, int64_t dela
 
 static void send_ready(struct dispatcher *d)
 {
-	for (struct job *j = d->analyze.jobs, *next; j != NULL && d->analyze.sending < d->analyze.inflight_max;
-	     j = next) {
+	for (struct job *j = d->analyze.lane.jobs, *next;
+	     j != NULL && d->analyze.lane.sending < d->analyze.lane.inflight_max; j = next) {
 		next = j->next;
 		if (j->state == JOB_READY)
 			send_image(j);
@@ -288,8 +290,7 @@ int64_t analyze_tick(struct dispatcher *d, int64_t now)
 {
 	int64_t next = now + POLL_MS;
 
-	take_images(d);
-	if (d->analyze.stopping) {
+	if (d->stopping) {
 		give_back_unsent(d, "given back: the dispatcher stops", 0);
 		return next;
 	}
@@ -298,7 +299,7 @@ int64_t analyze_tick(struct dispatcher *d, int64_t now)
 	if (!node_open(&d->analyze.node, now)) {
 		/* Nobody waits here for a node that does not answer: another dispatcher may reach it, or another day.
 		 */
-		if (d->analyze.held > d->analyze.sending)
+		if (d->analyze.lane.held > d->analyze.lane.sending)
 			give_back_unsent(d, "given back: the node is not available",
 			    d->analyze.node.resume_at > now ? d->analyze.node.resume_at - now : SCHEMA_RETRY_MS);
 		if (node_wants_probe(&d->analyze.node, now) && d->analyze.probe == NULL)
@@ -312,17 +313,12 @@ int64_t analyze_tick(struct dispatcher *d, int64_t now)
 	return d->analyze.due > now && d->analyze.due < next ? d->analyze.due : next;
 }
 
-void analyze_stop(struct dispatcher *d)
-{
-	d->analyze.stopping = true;
-}
-
 void analyze_abort(struct dispatcher *d)
 {
 	http_cancel(d->analyze.probe);
 	http_cancel(d->analyze.push);
 	d->analyze.probe = d->analyze.push = NULL;
-	for (struct job *j = d->analyze.jobs, *next; j != NULL; j = next) {
+	for (struct job *j = d->analyze.lane.jobs, *next; j != NULL; j = next) {
 		next = j->next;
 		if (j->state != JOB_SENDING)
 			continue;

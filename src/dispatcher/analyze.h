@@ -7,9 +7,7 @@
 #include "dispatcher/dispatcher.h"
 
 int64_t analyze_tick(struct dispatcher *d, int64_t now);
-/* No new jobs; those whose request is not under way yet are given back. */
-void analyze_stop(struct dispatcher *d);
-/* Gives back what is still under way. */
+/* Gives back what is still under way. While d->stopping, the tick gives back what is not under way yet. */
 void analyze_abort(struct dispatcher *d);
 /* Nothing is held any more. */
 bool analyze_idle(const struct dispatcher *d);

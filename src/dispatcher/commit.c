@@ -21,6 +21,11 @@ void commit_result(struct dispatcher *d, struct json_object *item)
 	add(&d->results, item);
 }
 
+void commit_followup(struct dispatcher *d, struct json_object *item)
+{
+	add(&d->followup_results, item);
+}
+
 void commit_failure(struct dispatcher *d, const struct commit_failure *f)
 {
 	struct json_object *item = json_object_new_object();
@@ -39,19 +44,28 @@ static size_t length(const struct json_object *array)
 	return array != NULL ? json_object_array_length(array) : 0;
 }
 
+static size_t pending(const struct outbox *box)
+{
+	return length(box->waiting) + length(box->sent);
+}
+
 size_t commit_pending(const struct dispatcher *d)
 {
-	return length(d->results.waiting) + length(d->results.sent) + length(d->failures.waiting) +
-	       length(d->failures.sent);
+	return pending(&d->results) + pending(&d->followup_results) + pending(&d->failures);
+}
+
+static void box_free(struct outbox *box)
+{
+	json_object_put(box->waiting);
+	json_object_put(box->sent);
+	*box = (struct outbox){0};
 }
 
 void commit_free(struct dispatcher *d)
 {
-	json_object_put(d->results.waiting);
-	json_object_put(d->results.sent);
-	json_object_put(d->failures.waiting);
-	json_object_put(d->failures.sent);
-	d->results = d->failures = (struct outbox){0};
+	box_free(&d->results);
+	box_free(&d->followup_results);
+	box_free(&d->failures);
 }
 
 /* Moves up to n from the front of one array to the end of another. */
@@ -129,29 +143,48 @@ static enum fate settle(struct outbox *box, PGresult *result)
 	return AGAIN;
 }
 
-static void results_written(void *arg, PGresult *result, const char *error)
+/* The element that the database will not have: its job fails with the database's words. */
+static void refuse_first(struct dispatcher *d, struct outbox *box, const char *error)
 {
-	struct dispatcher *d = arg;
 	struct commit_failure f = {.error = error, .delay_ms = RETRY_MS};
-	struct json_object *bad;
+	struct json_object *bad = json_object_array_get_idx(box->waiting, 0);
 
-	switch (settle(&d->results, result)) {
+	(void)json_get_int64(bad, "job_id", &f.job_id, NULL);
+	(void)json_get_int64(bad, "token", &f.token, NULL);
+	log_error("job %lld: the result cannot be stored: %s", (long long)f.job_id, error);
+	commit_failure(d, &f);
+	json_object_array_del_idx(box->waiting, 0, 1);
+}
+
+static void box_written(struct dispatcher *d, struct outbox *box, PGresult *result, const char *error)
+{
+	switch (settle(box, result)) {
 	case WRITTEN:
 		count(d, PQgetvalue(result, 0, 0), "done", METRIC_JOBS_DONE);
 		count(d, PQgetvalue(result, 0, 0), "fenced", METRIC_FENCED_WRITES);
+		d->followups.due = 0; /* there may be something to do about it */
 		break;
 	case AGAIN:
 		log_warning("results not written yet: %s", error);
 		break;
-	case REFUSED: /* its job fails with the database's words */
-		bad = json_object_array_get_idx(d->results.waiting, 0);
-		(void)json_get_int64(bad, "job_id", &f.job_id, NULL);
-		(void)json_get_int64(bad, "token", &f.token, NULL);
-		log_error("job %lld: the result cannot be stored: %s", (long long)f.job_id, error);
-		commit_failure(d, &f);
-		json_object_array_del_idx(d->results.waiting, 0, 1);
+	case REFUSED:
+		refuse_first(d, box, error);
 		break;
 	}
+}
+
+static void results_written(void *arg, PGresult *result, const char *error)
+{
+	struct dispatcher *d = arg;
+
+	box_written(d, &d->results, result, error);
+}
+
+static void followups_written(void *arg, PGresult *result, const char *error)
+{
+	struct dispatcher *d = arg;
+
+	box_written(d, &d->followup_results, result, error);
 }
 
 static void failures_written(void *arg, PGresult *result, const char *error)
@@ -193,6 +226,7 @@ int64_t commit_tick(struct dispatcher *d, int64_t now)
 	if (!dbq_connected(d->db))
 		return now + RETRY_MS;
 	send(d, &d->results, now, "SELECT camserver.analysis_complete($1, $2)", results_written);
+	send(d, &d->followup_results, now, "SELECT camserver.followup_complete($1, $2)", followups_written);
 	send(d, &d->failures, now, "SELECT camserver.job_fail($1, $2)", failures_written);
 	return commit_pending(d) > 0 ? now + RETRY_MS : INT64_MAX;
 }

@@ -10,6 +10,8 @@
 
 /* Takes over item: an element of analysis_complete()'s array. */
 void commit_result(struct dispatcher *d, struct json_object *item);
+/* Takes over item: an element of followup_complete()'s array. */
+void commit_followup(struct dispatcher *d, struct json_object *item);
 /* An element of job_fail()'s array. */
 struct commit_failure {
 	int64_t job_id, token;

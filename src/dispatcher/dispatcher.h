@@ -10,6 +10,7 @@
 #include "common/metrics.h"
 #include "policy/health.h"
 #include "policy/node.h"
+#include "policy/retention.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,7 +19,7 @@ struct http;
 struct http_transfer;
 struct job;
 struct json_object;
-struct reader;
+struct tasks;
 
 /* Elements of a jsonb array on their way into the database. */
 struct outbox {
@@ -27,12 +28,21 @@ struct outbox {
 	int64_t due;    /* not before */
 };
 
+/* Jobs of one kind that this process has claimed and not yet handed to commit. */
+struct lane {
+	struct job *jobs;
+	size_t held, sending;
+	size_t inflight_max;
+};
+
+enum followup { FOLLOWUP_ARCHIVE, FOLLOWUP_NOTIFY, FOLLOWUP_ESCALATE, FOLLOWUPS };
+
 struct dispatcher {
 	struct conf conf;
 	struct dbq *db;
 	struct metrics *metrics;
 	struct http *http;
-	struct reader *reader;
+	struct tasks *tasks;
 	struct dbq *ear; /* hears of new jobs on a connection of its own */
 	int signal_fd;
 	char id[UUID_TEXT_LEN + 1]; /* of this process start */
@@ -54,19 +64,26 @@ struct dispatcher {
 	struct {
 		bool asking;
 		int64_t due;
-	} sweeper, counters, janitor;
-	struct outbox results, failures;
+	} sweeper, counters;
+	struct janitor *janitor;
+	struct outbox results, followup_results, failures;
+	int64_t backoff_base_ms, backoff_max_ms;
+	struct retention_rules retention;
+	bool stopping; /* no new jobs */
 	struct {
-		struct job *jobs; /* claimed and not yet on their way back */
-		size_t held, sending;
-		size_t inflight_max;
-		int64_t backoff_base_ms, backoff_max_ms;
-		bool claiming, stopping;
+		struct lane lane;
+		bool claiming;
 		int64_t due;
 		struct node_state node;
 		struct http_transfer *probe, *push;
 		bool asking_push;
 	} analyze;
+	struct {
+		struct lane lanes[FOLLOWUPS];
+		bool claiming;
+		int64_t due;
+		struct node_state archive; /* rclone's, or the directory's */
+	} followups;
 };
 
 #endif

@@ -8,37 +8,40 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct job *job_new(struct dispatcher *d, PGresult *claim, int row)
+struct job *job_new(struct dispatcher *d, struct lane *lane, PGresult *claim, int row)
 {
 	struct job *j = calloc(1, sizeof *j), **at;
 
 	if (j == NULL)
 		return NULL;
 	j->d = d;
+	j->lane = lane;
 	j->id = strtoll(PQgetvalue(claim, row, 0), NULL, 10);
 	j->token = strtoll(PQgetvalue(claim, row, 1), NULL, 10);
 	j->attempt = (unsigned)strtoul(PQgetvalue(claim, row, 2), NULL, 10);
 	snprintf(j->frame_uuid, sizeof j->frame_uuid, "%s", PQgetvalue(claim, row, 4));
 	snprintf(j->camera_id, sizeof j->camera_id, "%s", PQgetvalue(claim, row, 5));
 	snprintf(j->captured_at, sizeof j->captured_at, "%s", PQgetvalue(claim, row, 6));
-	for (at = &d->analyze.jobs; *at != NULL;) /* a short list, and the queue's order */
+	for (at = &lane->jobs; *at != NULL;) /* a short list, and the queue's order */
 		at = &(*at)->next;
 	*at = j;
-	d->analyze.held++;
+	lane->held++;
 	return j;
 }
 
 void job_free(struct job *j)
 {
-	struct job **at = &j->d->analyze.jobs;
+	struct job **at = &j->lane->jobs;
 
 	while (*at != j)
 		at = &(*at)->next;
 	*at = j->next;
-	j->d->analyze.held--;
+	j->lane->held--;
 	if (j->state == JOB_SENDING)
-		j->d->analyze.sending--;
-	free(j->image.data);
+		j->lane->sending--;
+	free(j->picture.data);
+	json_object_put(j->facts);
+	free(j->work);
 	free(j);
 }
 
@@ -65,7 +68,7 @@ void job_fail(struct job *j, const char *why, int64_t delay_ms, bool final, bool
 
 void job_fail_backoff(struct job *j, const char *error, int64_t at_least_ms)
 {
-	int64_t wait = backoff_ms(j->attempt, j->d->analyze.backoff_base_ms, j->d->analyze.backoff_max_ms,
+	int64_t wait = backoff_ms(j->attempt, j->d->backoff_base_ms, j->d->backoff_max_ms,
 	    (uint32_t)random() * 2U + (uint32_t)(random() & 1));
 
 	job_fail(j, error, wait > at_least_ms ? wait : at_least_ms, false, false);

@@ -5,29 +5,36 @@
 
 #include "common/spool.h"
 #include "dispatcher/dispatcher.h"
-#include "dispatcher/reader.h"
+#include "dispatcher/tasks.h"
 
-enum { JOB_TIME_MAX = 40, JOB_ERROR_MAX = 500 };
+#include <json-c/json.h>
+
+enum { JOB_TIME_MAX = 40, JOB_ERROR_MAX = 500, JOB_PATH_MAX = SPOOL_PATH_MAX + 512 };
 
 enum job_state { JOB_READING, JOB_READY, JOB_SENDING };
 
 struct job {
 	struct job *next;
 	struct dispatcher *d;
+	struct lane *lane;
 	enum job_state state;
 	int64_t id, token;
 	unsigned attempt;
-	char frame_uuid[UUID_TEXT_LEN + 1];
+	char frame_uuid[UUID_TEXT_LEN + 1]; /* "" for a job without a frame */
 	char camera_id[IDENT_MAX + 1];
 	char captured_at[JOB_TIME_MAX];
-	char path[SPOOL_PATH_MAX];
-	struct reader_request image;
+	char path[JOB_PATH_MAX], other_path[JOB_PATH_MAX]; /* where the image may lie */
+	struct picture picture;
 	struct http_transfer *transfer;
+	struct json_object *facts; /* of a follow-up */
+	void *work;                /* of a follow-up while it is being done; malloc'ed */
 };
 
-/* From a row of job_claim(), into d->analyze.jobs. NULL: out of memory; then the deadline rescues the job. */
-struct job *job_new(struct dispatcher *d, PGresult *claim, int row);
-/* Takes it out of d->analyze.jobs and frees it with its image. Not while the reader has it. */
+#define JOB_OF_PICTURE(t) ((struct job *)((char *)(t)-offsetof(struct job, picture.task)))
+
+/* From a row of a claim, into the lane. NULL: out of memory; then the deadline rescues the job. */
+struct job *job_new(struct dispatcher *d, struct lane *lane, PGresult *claim, int row);
+/* Takes it out of its lane and frees it with its image. Not while a task has it. */
 void job_free(struct job *j);
 /* Hands the failure to commit and frees the job. */
 void job_fail(struct job *j, const char *error, int64_t delay_ms, bool final, bool refund);

@@ -7,9 +7,10 @@
 #include "dispatcher/commit.h"
 #include "dispatcher/counters.h"
 #include "common/http.h"
+#include "dispatcher/followups.h"
 #include "dispatcher/janitor.h"
 #include "dispatcher/membership.h"
-#include "dispatcher/reader.h"
+#include "dispatcher/tasks.h"
 #include "dispatcher/sampler.h"
 #include "dispatcher/sweeper.h"
 
@@ -29,6 +30,7 @@ static int64_t (*const ticks[])(struct dispatcher *d, int64_t now) = {
     counters_tick,
     janitor_tick,
     analyze_tick,
+    followups_tick,
     commit_tick,
 };
 
@@ -76,7 +78,7 @@ static void add_dbq(struct curl_waitfd *fds, unsigned *n, const struct dbq *q, i
 static void wait_once(struct dispatcher *d, int64_t until)
 {
 	struct curl_waitfd fds[FDS_MAX] = {
-	    {.fd = d->signal_fd, .events = CURL_WAIT_POLLIN}, {.fd = reader_fd(d->reader), .events = CURL_WAIT_POLLIN}};
+	    {.fd = d->signal_fd, .events = CURL_WAIT_POLLIN}, {.fd = tasks_fd(d->tasks), .events = CURL_WAIT_POLLIN}};
 	int64_t now = clock_ms(), wait;
 	unsigned n = 2;
 
@@ -92,14 +94,17 @@ static void wait_once(struct dispatcher *d, int64_t until)
  */
 static void go_on_stopping(struct dispatcher *d, int64_t since)
 {
-	if (!d->analyze.stopping) {
+	if (!d->stopping) {
 		log_info("stopping");
 		sd_notify(0, "STOPPING=1");
-		analyze_stop(d);
+		d->stopping = true;
 	}
-	if (clock_ms() - since > FINISH_MS)
+	if (clock_ms() - since > FINISH_MS) {
 		analyze_abort(d);
-	if (analyze_idle(d) && (commit_pending(d) == 0 || !dbq_connected(d->db)) && !d->membership.stopping)
+		followups_abort(d);
+	}
+	if (analyze_idle(d) && followups_idle(d) && (commit_pending(d) == 0 || !dbq_connected(d->db)) &&
+	    !d->membership.stopping)
 		membership_stop(d);
 }
 
@@ -117,6 +122,7 @@ void loop_run(struct dispatcher *d, void (*reload)(struct dispatcher *d))
 		dbq_step(d->db, clock_ms());
 		dbq_step(d->ear, clock_ms());
 		http_step(d->http);
+		tasks_finish(d->tasks);
 		watch_connection(d, &was_connected);
 		if (stop && stop_since == 0)
 			stop_since = clock_ms();

@@ -8,7 +8,8 @@
 #include "common/http.h"
 #include "dispatcher/job.h"
 #include "dispatcher/loop.h"
-#include "dispatcher/reader.h"
+#include "dispatcher/janitor.h"
+#include "dispatcher/tasks.h"
 
 #include <curl/curl.h>
 
@@ -17,6 +18,8 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
+
+enum { NOTIFY_INFLIGHT = 4, ESCALATE_INFLIGHT = 2 };
 
 static int arg_count;
 static char **arg_values;
@@ -81,6 +84,12 @@ static void reload(struct dispatcher *d)
 	log_info("configuration reloaded");
 }
 
+static void free_jobs(struct lane *lane)
+{
+	while (lane->jobs != NULL)
+		job_free(lane->jobs);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct program program = {"cam-dispatcher", "[options]",
@@ -98,9 +107,12 @@ int main(int argc, char **argv)
 	ident_new_uuid(d.id);
 	d.sampler.limits = health_default_limits;
 	d.membership.interval_ms = 10000;
-	d.analyze.inflight_max = 8;
-	d.analyze.backoff_base_ms = 1000;
-	d.analyze.backoff_max_ms = 60000;
+	d.analyze.lane.inflight_max = d.followups.lanes[FOLLOWUP_ARCHIVE].inflight_max = 8;
+	d.followups.lanes[FOLLOWUP_NOTIFY].inflight_max = NOTIFY_INFLIGHT;
+	d.followups.lanes[FOLLOWUP_ESCALATE].inflight_max = ESCALATE_INFLIGHT;
+	d.backoff_base_ms = 1000;
+	d.backoff_max_ms = 60000;
+	d.retention = retention_default_rules;
 	d.metrics = metrics_open(d.conf.run_dir, &e);
 	if (d.metrics == NULL)
 		log_warning("going on without counters: %s", e.msg);
@@ -108,7 +120,7 @@ int main(int argc, char **argv)
 	srandom((unsigned)getpid() ^ (unsigned)clock_ms());
 	if (d.signal_fd < 0 || curl_global_init(CURL_GLOBAL_DEFAULT) != 0 ||
 	    open_database(&d.conf, &d.db, &d.ear) < 0 || (d.http = http_new(&e)) == NULL ||
-	    (d.reader = reader_new(&e)) == NULL) {
+	    (d.tasks = tasks_new(&e)) == NULL || (d.janitor = janitor_new()) == NULL) {
 		log_error("cannot start: out of memory, threads or descriptors");
 		goto out;
 	}
@@ -116,9 +128,11 @@ int main(int argc, char **argv)
 	log_info("stopped");
 	status = EXIT_SUCCESS;
 out:
-	reader_free(d.reader);
-	while (d.analyze.jobs != NULL)
-		job_free(d.analyze.jobs);
+	tasks_free(d.tasks);
+	janitor_free(d.janitor);
+	free_jobs(&d.analyze.lane);
+	for (size_t i = 0; i < FOLLOWUPS; i++)
+		free_jobs(&d.followups.lanes[i]);
 	http_free(d.http);
 	curl_global_cleanup();
 	commit_free(&d);

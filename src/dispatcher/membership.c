@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { RETRY_MS = 1000 };
@@ -24,11 +25,25 @@ static void registered(void *arg, PGresult *result, const char *error)
 		log_warning("cannot register: %s", error);
 }
 
+static void read_rules(struct retention_rules *ret, struct json_object *rules)
+{
+	ret->n = 0;
+	for (size_t i = 0; i < json_object_array_length(rules) && i < RETENTION_RULES_MAX; i++) {
+		struct json_object *rule = json_object_array_get_idx(rules, i);
+		const char *pattern = "", *class = "";
+
+		(void)json_get_string(rule, "pattern", &pattern, NULL);
+		(void)json_get_string(rule, "class", &class, NULL);
+		snprintf(ret->rules[ret->n].pattern, sizeof ret->rules[0].pattern, "%s", pattern);
+		ret->rules[ret->n++].quarantine = strcmp(class, "quarantine") == 0;
+	}
+}
+
 /* The tunables that come with a heartbeat. False if the database does not know this process. */
 static bool read_tunables(struct dispatcher *d, const char *text)
 {
-	struct json_object *json = json_tokener_parse(text);
-	int64_t stale_sec = 0, inflight = 0;
+	struct json_object *json = json_tokener_parse(text), *rules;
+	int64_t stale_sec = 0, inflight = 0, archive_inflight = 0;
 	bool known = false;
 
 	if (json == NULL)
@@ -36,12 +51,17 @@ static bool read_tunables(struct dispatcher *d, const char *text)
 	(void)json_get_bool(json, "known", &known, NULL);
 	(void)json_get_int64(json, "dispatcher_stale_sec", &stale_sec, NULL);
 	(void)json_get_int64(json, "analyze_inflight", &inflight, NULL);
-	(void)json_get_int64(json, "job_backoff_base_ms", &d->analyze.backoff_base_ms, NULL);
-	(void)json_get_int64(json, "job_backoff_max_ms", &d->analyze.backoff_max_ms, NULL);
+	(void)json_get_int64(json, "archive_inflight", &archive_inflight, NULL);
+	(void)json_get_int64(json, "job_backoff_base_ms", &d->backoff_base_ms, NULL);
+	(void)json_get_int64(json, "job_backoff_max_ms", &d->backoff_max_ms, NULL);
+	if (json_object_object_get_ex(json, "retention_rules", &rules) && json_object_is_type(rules, json_type_array))
+		read_rules(&d->retention, rules);
 	if (stale_sec > 0)
 		d->membership.interval_ms = stale_sec * 1000 / 3;
 	if (inflight > 0)
-		d->analyze.inflight_max = (size_t)inflight;
+		d->analyze.lane.inflight_max = (size_t)inflight;
+	if (archive_inflight > 0)
+		d->followups.lanes[FOLLOWUP_ARCHIVE].inflight_max = (size_t)archive_inflight;
 	json_object_put(json);
 	return known;
 }

@@ -1,38 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/retention.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-enum { SEVERITY_QUARANTINE = 2 };
+static const char severity_word[] = "severity>=";
 
-/* A name that ends in '.' stands for all tags that begin so. */
-static const char *const quarantine_tags[] = {
-    "hazard.",
-    "camera.offline",
-    "camera.moved",
-    "camera.occluded",
-    "behavior.loitering",
-    "object_missing.suspected",
-    "animal.deer",
-    "animal.boar",
+const struct retention_rules retention_default_rules = {
+    .rules = {{"hazard.*", true}, {"camera.offline", true}, {"camera.moved", true}, {"camera.occluded", true},
+	{"behavior.loitering", true}, {"object_missing.suspected", true}, {"animal.deer", true}, {"animal.boar", true},
+	{"unknown_flag", true}, {"severity>=2", true}},
+    .n = 10,
 };
 
-static bool matches(const char *tag, const char *rule)
+static bool tag_matches(const char *tag, const char *pattern)
 {
-	size_t len = strlen(rule);
+	size_t len = strlen(pattern);
 
-	return rule[len - 1] == '.' ? strncmp(tag, rule, len) == 0 : strcmp(tag, rule) == 0;
+	if (len >= 2 && strcmp(pattern + len - 2, ".*") == 0)
+		return strncmp(tag, pattern, len - 1) == 0;
+	return strcmp(tag, pattern) == 0;
 }
 
-struct retention retention_classify(const char *const *tags, size_t n, int severity, bool unknown_flag, bool detected)
+/* What the rule finds, or NULL. */
+static const char *matches(
+    const struct retention_rule *rule, const char *const *tags, size_t n, int severity, bool unknown_flag)
 {
-	for (size_t r = 0; r < sizeof quarantine_tags / sizeof *quarantine_tags; r++)
-		for (size_t i = 0; i < n; i++)
-			if (matches(tags[i], quarantine_tags[r]))
-				return (struct retention){"quarantine", tags[i]};
-	if (unknown_flag)
-		return (struct retention){"quarantine", "unknown_flag"};
-	if (severity >= SEVERITY_QUARANTINE)
-		return (struct retention){"quarantine", "severity"};
+	if (strcmp(rule->pattern, "unknown_flag") == 0)
+		return unknown_flag ? "unknown_flag" : NULL;
+	if (strncmp(rule->pattern, severity_word, strlen(severity_word)) == 0)
+		return severity >= atoi(rule->pattern + strlen(severity_word)) ? "severity" : NULL;
+	for (size_t i = 0; i < n; i++)
+		if (tag_matches(tags[i], rule->pattern))
+			return tags[i];
+	return NULL;
+}
+
+struct retention retention_classify(const struct retention_rules *rules, const char *const *tags, size_t n,
+    int severity, bool unknown_flag, bool detected)
+{
+	for (size_t r = 0; r < rules->n; r++) {
+		const char *reason = matches(&rules->rules[r], tags, n, severity, unknown_flag);
+
+		if (reason != NULL)
+			return (struct retention){rules->rules[r].quarantine ? "quarantine" : "normal", reason};
+	}
 	return (struct retention){"normal", detected ? "detected" : "not detected"};
 }

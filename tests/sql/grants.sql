@@ -25,7 +25,8 @@ INSERT INTO allowed SELECT 'camserver_dispatcher', unnest(ARRAY['schema_version'
     'dispatcher_heartbeat', 'dispatcher_stop',
     'health_report', 'counters_report', 'sweep_run', 'suggest_offer',
     'job_claim', 'job_fail', 'analysis_complete', 'schema_push_begin', 'schema_push_end',
-    'spool_expired', 'spool_removed']);
+    'spool_expired', 'spool_removed', 'spool_unknown', 'archive_expired', 'archive_removed', 'followup_claim',
+    'followup_complete']);
 INSERT INTO allowed VALUES ('camserver_manager', 'schema_version');
 CREATE TEMP VIEW functions AS SELECT oid, proname, oid::regprocedure::text AS signature, prosecdef, proconfig, proacl,
     proowner

@@ -42,12 +42,13 @@ static void each_row_of_the_table(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		const char *tags[] = {"human.presence", rows[i].tag};
-		struct retention r = retention_classify(tags, 2, rows[i].severity, rows[i].unknown, rows[i].detected);
+		struct retention r = retention_classify(
+		    &retention_default_rules, tags, 2, rows[i].severity, rows[i].unknown, rows[i].detected);
 
 		assert_string_equal(r.class, rows[i].class);
 		assert_string_equal(r.reason, rows[i].reason);
 	}
-	assert_string_equal(retention_classify(NULL, 0, 0, false, true).class, "normal");
+	assert_string_equal(retention_classify(&retention_default_rules, NULL, 0, 0, false, true).class, "normal");
 }
 
 static void severity_then_confidence_then_sharpness(void **state)
@@ -111,10 +112,25 @@ static void single_faults_are_forgiven(void **state)
 	assert_false(node_open(&n, 21));
 }
 
+static void rules_are_tried_in_order(void **state)
+{
+	static const struct retention_rules rules = {
+	    .rules = {{"animal.cat", false}, {"animal.*", true}, {"severity>=3", true}}, .n = 3};
+	const char *cat[] = {"animal.cat"}, *dog[] = {"animal.dog"}, *group[] = {"animal"};
+
+	(void)state;
+	assert_string_equal(retention_classify(&rules, cat, 1, 3, false, true).class, "normal");
+	assert_string_equal(retention_classify(&rules, cat, 1, 3, false, true).reason, "animal.cat");
+	assert_string_equal(retention_classify(&rules, dog, 1, 0, false, true).class, "quarantine");
+	assert_string_equal(retention_classify(&rules, group, 1, 2, true, true).class, "normal");
+	assert_string_equal(retention_classify(&rules, group, 1, 3, true, true).reason, "severity");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(each_row_of_the_table),
+	    cmocka_unit_test(rules_are_tried_in_order),
 	    cmocka_unit_test(severity_then_confidence_then_sharpness),
 	    cmocka_unit_test(an_unreachable_node_needs_a_probe),
 	    cmocka_unit_test(failures_together_are_one_pause),

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dispatcher/escalate.h"
+
+#include "common/crypto.h"
+#include "common/file.h"
+#include "common/http.h"
+#include "common/json.h"
+#include "common/log.h"
+#include "dispatcher/followups.h"
+#include "dispatcher/llm.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ANSWER_MAX = 1024 * 1024, KEY_MAX = 4096, URL_MAX = 2048, TIMEOUT_SEC = 45 };
+
+static const char data_prefix[] = "data:image/jpeg;base64,";
+
+static void finish(struct job *j, struct json_object *answer)
+{
+	struct json_object *item = followup_done(j);
+
+	json_object_object_foreach(answer, name, value) json_object_object_add(item, name, json_object_get(value));
+	json_object_put(answer);
+}
+
+static void answered(void *arg, const struct http_answer *a)
+{
+	struct job *j = arg;
+	char error[JOB_ERROR_MAX];
+
+	j->transfer = NULL;
+	metrics_add(j->d->metrics, METRIC_LLM_REQUESTS);
+	if (a->status == 200) {
+		finish(j, llm_answer(a->body, a->len));
+		return;
+	}
+	if (a->status == 0)
+		snprintf(error, sizeof error, "the language model does not answer: %s", a->fault);
+	else
+		snprintf(error, sizeof error, "the language model: status %ld: %.*s", a->status,
+		    (int)(a->len < 300 ? a->len : 300), a->body);
+	log_warning("%s", error);
+	/* Our request is at fault, and will be the next time. */
+	if (a->status >= 400 && a->status < 500 && a->status != 408 && a->status != 429)
+		job_fail(j, error, 0, true, false);
+	else
+		job_fail_backoff(j, error, (int64_t)a->retry_after_sec * 1000);
+}
+
+static char *data_url(const struct job *j)
+{
+	char *text = crypto_base64(j->picture.data, j->picture.len), *url = NULL;
+
+	if (text != NULL && asprintf(&url, "%s%s", data_prefix, text) < 0)
+		url = NULL;
+	free(text);
+	return url;
+}
+
+/* "Authorization: Bearer ..."; NULL and *e if the file cannot be read. "" if there is no key. */
+static char *authorization(const struct conf *conf, struct err *e)
+{
+	char *key, *line = NULL;
+	size_t len;
+
+	if (*conf->llm_key_file == '\0')
+		return strdup("");
+	key = file_read_named(conf->llm_key_file, KEY_MAX, &len, e);
+	if (key == NULL)
+		return NULL;
+	key[strcspn(key, "\r\n")] = '\0';
+	if (asprintf(&line, "Authorization: Bearer %s", key) < 0)
+		line = NULL;
+	free(key);
+	return line;
+}
+
+static void ask(struct job *j)
+{
+	const struct conf *conf = &j->d->conf;
+	struct json_object *question = NULL;
+	struct err e = {"out of memory"};
+	char url[URL_MAX], *picture = data_url(j), *key = authorization(conf, &e);
+	int64_t timeout = TIMEOUT_SEC;
+
+	(void)json_get_int64(j->facts, "timeout_sec", &timeout, NULL);
+	if (picture == NULL || key == NULL) {
+		log_error("LLM_KEY_FILE: %s", e.msg);
+		job_fail_backoff(j, e.msg, 0);
+		goto out;
+	}
+	snprintf(url, sizeof url, "%s/chat/completions", conf->llm_base_url);
+	question = llm_question(conf->llm_model, j->facts, j->captured_at, picture);
+	j->transfer = http_start(j->d->http,
+	    &(struct http_request){.method = "POST",
+		.url = url,
+		.timeout_ms = (long)timeout * 1000,
+		.json = json_object_to_json_string_ext(question, JSON_C_TO_STRING_PLAIN),
+		.headers = *key != '\0' ? (const char *[]){key, NULL} : NULL,
+		.answer_max = ANSWER_MAX},
+	    answered, j);
+	if (j->transfer == NULL)
+		job_fail_backoff(j, "out of memory", 0);
+out:
+	json_object_put(question);
+	free(picture);
+	free(key);
+}
+
+static void picture_there(struct task *task)
+{
+	struct job *j = JOB_OF_PICTURE(task);
+
+	if (j->picture.fault == 0)
+		ask(j);
+	else
+		job_fail(j, "the image cannot be read", 0, j->picture.fault == ENOENT, false);
+}
+
+void escalate_begin(struct job *j)
+{
+	if (followup_picture(j, followup_fact(j, "archive_path", NULL)))
+		picture_read(j->d->tasks, &j->picture, picture_there);
+	else
+		job_fail(j, "the job has no frame", 0, true, false);
+}
