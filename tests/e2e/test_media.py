@@ -370,6 +370,19 @@ def paths_that_were_planted(stack, front):
 
 
 @test()
+def the_web_server_sends_only_from_spool_and_archive(stack, front):
+    """Even if the program were led astray: a directory that the web server does not know of stays closed."""
+    elsewhere = f"{stack.directory}/{unique('elsewhere')}"
+    os.mkdir(elsewhere)
+    put(elsewhere, "a.jpg", SECRET)
+    name = add(stack, frames.camera(stack), SECRET, spooled=False, driver="dir", path="a.jpg")
+    with configured(stack, ARCHIVE_DIR=elsewhere):
+        refused(front.client().get(link(stack, name)), (403, 404))
+    with configured(stack, ARCHIVE_DIR=elsewhere, SENDFILE="no"):
+        assert front.client().get(link(stack, name)).body == SECRET
+
+
+@test()
 def addresses_that_lead_elsewhere(stack, front):
     name, client = add(stack, frames.camera(stack)), front.client()
     put(stack.directory, "secret.jpg", SECRET)
