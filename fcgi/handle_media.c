@@ -216,7 +216,7 @@ static void send_frame(struct api *api, const struct request *r, struct answer *
 	} else if (from_spool(api, r, a, p)) {
 		done = true;
 	} else if (p->driver != NULL && !ident_is_path(p->path)) {
-		log_error("the archive's path of frame %s is none", p->uuid);
+		log_error("frame %s is archived under a path that cannot be one", p->uuid);
 	} else if (p->driver != NULL) {
 		done = strcmp(p->driver, "dir") == 0 ? from_dir(api, r, a, p) : from_rclone(api, r, a, p);
 	}

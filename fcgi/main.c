@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * camserver.fcgi: leases, status, frames in, events out. One request at a time per process; spawn-fcgi starts as
- * many processes as wanted, and any of them may serve any request. Images are served by a pool of their own (media.sock),
- * since an archive may be slow and leases must not wait for it. */
+ * many processes as wanted, and any of them may serve any request. Images have a pool of their own (media.sock), since
+ * an archive may be slow and leases must not wait for it. */
 #include "common/log.h"
 #include "common/program.h"
 #include "common/spool.h"

@@ -19,8 +19,8 @@ BEGIN
     END IF;
     v_moved := v_event.case_id IS DISTINCT FROM p_case;
     IF v_moved THEN
-        UPDATE events SET case_id = p_case, retention_class = 'case', retention_reason = 'case', updated_at = clock_timestamp(),
-            retention_before = coalesce(retention_before, jsonb_build_object('class', retention_class,
+        UPDATE events SET case_id = p_case, retention_class = 'case', retention_reason = 'case',
+            updated_at = clock_timestamp(), retention_before = coalesce(retention_before, jsonb_build_object('class', retention_class,
                 'reason', retention_reason)) || jsonb_build_object('by', p_user)
         WHERE event_id = v_event.event_id RETURNING * INTO v_event;
     END IF;

@@ -1,6 +1,6 @@
--- case_detach(user, event): the event belongs to no case any more: it and its frames are kept as long as they would have
--- been, and its images move back. What joined it meanwhile counts: the event is as strong as its strongest frame. An
--- event without a case stays as it is.
+-- case_detach(user, event): the event belongs to no case any more: it and its frames are kept as long as they would
+-- have been, and its images move back. What joined it meanwhile counts: the event is as strong as its strongest frame.
+-- An event without a case stays as it is.
 -- Returns jsonb: outcome OK with the event as event_list() shows it; UNKNOWN_EVENT.
 -- Locks: advisory 'camera', the event's row, its frames.
 CREATE OR REPLACE FUNCTION camserver.case_detach(p_user text, p_event uuid) RETURNS jsonb
@@ -23,8 +23,8 @@ BEGIN
             UNION ALL
             SELECT f.retention_class, f.retention_reason, 1 FROM frames f WHERE f.event_id = v_event.event_id) s
         ORDER BY s.class DESC, s.place LIMIT 1;
-        UPDATE events SET case_id = NULL, retention_before = NULL, retention_class = v_class, retention_reason = v_reason,
-            updated_at = clock_timestamp()
+        UPDATE events SET case_id = NULL, retention_before = NULL, retention_class = v_class,
+            retention_reason = v_reason, updated_at = clock_timestamp()
         WHERE event_id = v_event.event_id RETURNING * INTO v_event;
         PERFORM case_rearchive(v_event.event_id, NULL);
     END IF;

@@ -1,5 +1,5 @@
--- case_rearchive(event, frames): these frames of an event (NULL: all) change their folder in the archive; those that are
--- there, or on their way, get a job. Internal: the caller holds the camera's advisory lock.
+-- case_rearchive(event, frames): these frames of an event (NULL: all) change their folder in the archive; those that
+-- are there, or on their way, get a job. Internal: the caller holds the camera's advisory lock.
 CREATE OR REPLACE FUNCTION camserver.case_rearchive(p_event_id bigint, p_frames bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = camserver, pg_temp AS $$
 BEGIN

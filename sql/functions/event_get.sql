@@ -1,6 +1,7 @@
 -- event_get(event): an event with its tags in full and its frames, as GET /api/events/{uuid} answers it.
--- Returns jsonb: outcome OK with what event_list() shows, tags as objects, the newest 500 frames in the order of time and
--- whether each is in the archive, the newest 100 notifications, and the language model's review or null; UNKNOWN_EVENT. A tag's label is the newest schema's that has the tag. Locks nothing.
+-- Returns jsonb: outcome OK with what event_list() shows, tags as objects, the newest 500 frames in the order of time
+-- and whether each is in the archive, the newest 100 notifications, and the language model's review or null;
+-- UNKNOWN_EVENT. A tag's label is the newest schema's that has the tag. Locks nothing.
 CREATE OR REPLACE FUNCTION camserver.event_get(p_event_uuid uuid) RETURNS jsonb
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
 DECLARE

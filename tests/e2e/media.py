@@ -15,8 +15,9 @@ def add(stack, cam, data=frames.PICTURE, spooled=True, driver=None, path=None, e
     """A frame that no dispatcher has anything to do with; driver and path put it into the archive. Returns its uuid."""
     name = str(uuid.uuid4())
     frame_id = stack.one(
-        "INSERT INTO camserver.frames (frame_uuid, camera_id, captured_at, received_at, image_bytes, analyzed, event_id,"
-        " image_removed_at) VALUES (%s, %s, now(), now(), %s, true, %s, CASE WHEN NOT %s THEN now() END) RETURNING frame_id",
+        "INSERT INTO camserver.frames (frame_uuid, camera_id, captured_at, received_at, image_bytes, analyzed,"
+        " event_id, image_removed_at) VALUES (%s, %s, now(), now(), %s, true, %s, CASE WHEN NOT %s THEN now() END)"
+        " RETURNING frame_id",
         name, cam, len(data), event, spooled)
     if spooled:
         frames.spool(stack, data, name)
@@ -28,16 +29,17 @@ def add(stack, cam, data=frames.PICTURE, spooled=True, driver=None, path=None, e
 
 
 def put(directory, path, data=frames.PICTURE):
-    """A file of an archive, readable by all."""
-    full = f"{directory}/{path}"
-    os.makedirs(os.path.dirname(full), exist_ok=True)
-    with open(full, "wb") as f:
+    """A file of an archive, its and its folders' owner that of the directory: the dispatcher works there too."""
+    owner = os.stat(directory)
+    at = directory
+    for folder in path.split("/")[:-1]:
+        at = f"{at}/{folder}"
+        if not os.path.exists(at):
+            os.mkdir(at)
+            os.chown(at, owner.st_uid, owner.st_gid)
+    with open(f"{directory}/{path}", "wb") as f:
         f.write(data)
-    os.chmod(full, 0o644)
-    parent = os.path.dirname(full)
-    while parent.startswith(directory):
-        os.chmod(parent, 0o755)
-        parent = os.path.dirname(parent)
+    os.chown(f"{directory}/{path}", owner.st_uid, owner.st_gid)
 
 
 def sign(stack, name, exp, key=None):

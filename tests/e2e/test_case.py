@@ -2,12 +2,13 @@
 """Cases: an event is attached, moved, detached, by the API and by camctl; only operators may."""
 
 import json
+import os
 import uuid
 from datetime import datetime, timedelta, timezone
 
 import frames
-from harness import test, unique
-from media import add, put
+from harness import test, unique, wait_until
+from media import add, link, put
 from test_read_api import add_event
 
 CLASSES = ("SELECT retention_class::text FROM camserver.frames WHERE event_id = %s"
@@ -19,8 +20,8 @@ def made(stack):
     cam, path = frames.camera(stack), f"camera-archive/2026/01/31/{unique('c')}/x.jpg"
     put(f"{stack.directory}/archive", path)
     event_id, event = add_event(stack, cam, datetime.now(timezone.utc) - timedelta(minutes=30))
-    names = [add(stack, cam, driver="dir", path=path, event=event_id)] + [add(stack, cam, event=event_id) for _ in range(2)]
-    return event_id, event, names
+    names = [add(stack, cam, driver="dir", path=path, event=event_id)]
+    return event_id, event, names + [add(stack, cam, event=event_id) for _ in range(2)]
 
 
 def classes(stack, event_id):
@@ -50,16 +51,56 @@ def an_event_becomes_part_of_a_case_and_leaves_it(stack, front):
     assert operator.request("PUT", path, {"case_id": "another"}).expect(200)["case_id"] == "another"
     for _ in range(2):
         answer = operator.delete(path).expect(200)
-        assert answer["case_id"] is None and answer["retention_class"] == "normal" and answer["retention_reason"] == "severity 1"
+        assert answer["case_id"] is None
+        assert (answer["retention_class"], answer["retention_reason"]) == ("normal", "severity 1"), answer
     assert classes(stack, event_id) == {"normal"}
+
+
+@test()
+def its_images_move_to_the_case_and_back(stack, front):
+    """From the frame to the archive, by the dispatcher; links lead to the image wherever it is."""
+    cam, operator, case = frames.camera(stack), front.client(token=stack.token("operator")), unique("case-")
+    frames.rules(stack, frames.result(cam, "human", 1))
+    names = [frames.frame(stack, cam, at, frames.picture(at)) for at in range(2)]
+    frames.settled(stack, *names)
+
+    def places():
+        return sorted(path for path, in stack.sql(
+            "SELECT o.path FROM camserver.archive_objects o JOIN camserver.frames f USING (frame_id)"
+            " WHERE f.camera_id = %s AND o.removed_at IS NULL", cam))
+
+    def all_in(folder):
+        found = places()
+        return len(found) == 2 and all(p.startswith(folder) and p[-40:-4] in names for p in found) and all(
+            os.path.exists(f"{stack.directory}/archive/{p}") for p in found)
+
+    def shown():
+        """From the archive: the spool has them no more."""
+        for name, at in zip(names, range(2)):
+            stack.sql("UPDATE camserver.archive_objects o SET spooled = false FROM camserver.frames f"
+                      " WHERE f.frame_id = o.frame_id AND f.frame_uuid = %s", name)
+            answer = front.client().get(link(stack, name))
+            assert answer.status == 200 and answer.body == frames.picture(at), answer.status
+
+    wait_until(lambda: all_in("camera-archive/"), what="the archive")
+    before = places()
+    event = stack.one("SELECT event_uuid::text FROM camserver.events WHERE camera_id = %s", cam)
+    operator.request("PUT", f"/api/events/{event}/case", {"case_id": case}).expect(200)
+    wait_until(lambda: all_in(f"case/{case}/{cam}/"), what="the move to the case")
+    wait_until(lambda: not any(os.path.exists(f"{stack.directory}/archive/{p}") for p in before), what="the old ones' end")
+    shown()
+    operator.delete(f"/api/events/{event}/case").expect(200)
+    wait_until(lambda: all_in("camera-archive/"), what="the move back")
+    assert places() == before
+    shown()
 
 
 @test()
 def only_operators_may(stack, front):
     event_id, event, _ = made(stack)
     path = f"/api/events/{event}/case"
-    for client, status in ((front.client(token=stack.token("viewer")), 403), (front.client(token=stack.token("ingest")), 403),
-                           (front.client(), 401), (front.client(token="cam_none"), 401)):
+    for role, status in (("viewer", 403), ("ingest", 403), (None, 401)):
+        client = front.client(token=role and stack.token(role))
         client.request("PUT", path, {"case_id": "mine"}).expect(status)
         client.delete(path).expect(status)
     assert stack.one("SELECT case_id FROM camserver.events WHERE event_id = %s", event_id) is None

@@ -161,8 +161,9 @@ def images_of_no_camera(stack, front):
 @test()
 def an_event_in_full(stack, front):
     camera = stack.server()[1]
-    event, name = add_event(stack, camera, START, primary_event="hazard", severity_max=3, retention_class="quarantine",
-                            retention_reason="hazard", case_id="K-1", summary="煙", frame_count=2, confidence_max=0.75)
+    event, name = add_event(stack, camera, START, primary_event="hazard", severity_max=3, retention_class="case",
+                            retention_reason="case", case_id="K-1", retention_before='{"class": "quarantine"}',
+                            summary="煙", frame_count=2, confidence_max=0.75)
     best, best_uuid = add_frame(stack, camera, START + timedelta(seconds=5), event, severity=3, confidence=0.75,
         primary_event="hazard", tags_json='["hazard.smoke"]', count_hint=2,
         result_json='{"bboxes": [{"x1": 0.25, "y1": 0, "x2": 1, "y2": 1, "label": "smoke", "conf": 0.5}]}')
@@ -175,7 +176,7 @@ def an_event_in_full(stack, front):
     shown = {"event_uuid": name, "camera_id": camera, "start_at": rfc3339(START), "end_at": end, "last_seen_at": end,
              "state": "closed", "close_reason": "gap", "primary_event": "hazard", "severity_max": 3,
              "confidence_max": 0.75, "tags": ["hazard.smoke", "zoo.lion"], "best_frame_uuid": best_uuid,
-             "frame_count": 2, "retention_class": "quarantine", "retention_reason": "hazard", "case_id": "K-1",
+             "frame_count": 2, "retention_class": "case", "retention_reason": "case", "case_id": "K-1",
              "summary": "煙"}
     assert events(front.client(), camera_id=camera) == {"events": [shown], "next": None}
     for spelling in (name, name.upper()):
@@ -184,10 +185,12 @@ def an_event_in_full(stack, front):
             "tags": [{"tag_id": "hazard.smoke", "tag_group": "hazard", "label_ja": "煙"},
                      {"tag_id": "zoo.lion", "tag_group": "zoo", "label_ja": None}],
             "frames": [{"frame_uuid": first_uuid, "captured_at": rfc3339(START), "severity": 2, "confidence": None,
-                        "primary_event": "hazard", "tags": [], "bboxes": [], "count_hint": None},
+                        "primary_event": "hazard", "tags": [], "bboxes": [], "count_hint": None, "archived": False},
                        {"frame_uuid": best_uuid, "captured_at": end, "severity": 3,
                         "confidence": 0.75, "primary_event": "hazard", "tags": ["hazard.smoke"], "count_hint": 2,
-                        "bboxes": [{"x1": 0.25, "y1": 0, "x2": 1, "y2": 1, "label": "smoke", "conf": 0.5}]}]}, data
+                        "bboxes": [{"x1": 0.25, "y1": 0, "x2": 1, "y2": 1, "label": "smoke", "conf": 0.5}],
+                        "archived": False}],
+            "notifications": [], "review": None}, data
 
 
 @test()
