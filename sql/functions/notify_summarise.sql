@@ -1,6 +1,6 @@
 -- notify_summarise(job, claimed): a claimed notification that is older than notify_stale_sec is not told alone if others of
 -- its channel are as old: they become one summary, which this job delivers; or it joins a summary that has not gone
--- out, and its job is done. claimed: all jobs of this claim, whose texts nobody has read yet. Internal, for
+-- out, and its job is done; while one is just being delivered, it waits for what comes of that. claimed: all jobs of this claim, whose texts nobody has read yet. Internal, for
 -- followup_claim(). Never waits: what somebody else has locked stays out of it.
 CREATE OR REPLACE FUNCTION camserver.notify_summarise(p_job bigint, p_claimed bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = camserver, pg_temp AS $$
@@ -17,6 +17,16 @@ BEGIN
         RETURN;
     END IF;
     v_told := ARRAY[v_this.notification_id];
+
+    PERFORM 1 FROM notifications s JOIN inference_jobs j ON j.job_id = s.job_id
+    WHERE s.channel_id = v_this.channel_id AND s.camera_id IS NULL AND s.kind = 'summary' AND s.state = 'sending'
+      AND j.status = 'running' AND j.job_id <> ALL (p_claimed);
+    IF FOUND THEN
+        UPDATE inference_jobs SET status = 'waiting', available_at = v_now + interval '1 s', attempt = attempt - 1,
+            locked_by = NULL, locked_token = NULL, locked_at = NULL, deadline_at = NULL
+        WHERE job_id = p_job;
+        RETURN;
+    END IF;
 
     SELECT s.notification_id INTO v_summary FROM notifications s JOIN inference_jobs j ON j.job_id = s.job_id
     WHERE s.channel_id = v_this.channel_id AND s.camera_id IS NULL AND s.kind = 'summary' AND s.state = 'sending'

@@ -52,27 +52,35 @@ static int open_parent(const char *root, const char *path, bool make, const char
 	return dir;
 }
 
+/* Gives a file without a name its own, in place of what has it. */
+static int name_file(int fd, int dir, const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	for (int tries = 0; tries < 3; tries++) {
+		if (linkat(AT_FDCWD, path, dir, name, AT_SYMLINK_FOLLOW) == 0)
+			return 0;
+		if (errno != EEXIST || (unlinkat(dir, name, 0) < 0 && errno != ENOENT))
+			return -1;
+	}
+	return -1;
+}
+
+/* The file has no name until it is whole, so that nothing is left of a writer that is killed. */
 int archive_file_put(const char *root, const char *path, const void *data, size_t len, struct err *e)
 {
-	char tmp[UUID_TEXT_LEN + 8] = ".";
-	const char *name;
-	int dir = -1, fd = -1, result = -1;
+	const char *name = path;
+	int dir, fd = -1, result = -1;
 
 	if (!ident_is_path(path))
 		return err_set(e, "%s: not a path of the archive", path);
-	ident_new_uuid(tmp + 1);
 	dir = open_parent(root, path, true, &name);
-	if (dir < 0 || (fd = openat(dir, tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640)) < 0) {
+	if (dir < 0 || (fd = openat(dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0640)) < 0 ||
+	    file_write_all(fd, data, len) < 0 || fsync(fd) < 0 || name_file(fd, dir, name) < 0 || fsync(dir) < 0)
 		err_set(e, "%s/%s: %s", root, path, strerror(errno));
-		goto out;
-	}
-	if (file_write_all(fd, data, len) < 0 || fsync(fd) < 0 || renameat(dir, tmp, dir, name) < 0 || fsync(dir) < 0) {
-		err_set(e, "%s/%s: %s", root, path, strerror(errno));
-		unlinkat(dir, tmp, 0);
-		goto out;
-	}
-	result = 0;
-out:
+	else
+		result = 0;
 	if (fd >= 0)
 		close(fd);
 	if (dir >= 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The archive in a directory: temporary file, fsync, checksum of what was written, rename. */
+ * The archive in a directory: written, fsynced, named, and its checksum read back. */
 #include "common/archive_file.h"
 #include "common/file.h"
 #include "dispatcher/archive.h"

@@ -112,7 +112,7 @@ def enqueue_waits_for_a_full_queue(stack):
     # Waiting for ever, so that no dispatcher takes it out of the queue.
     block = lambda: stack.one(
         "INSERT INTO camserver.inference_jobs (kind, status, camera_id, captured_at, created_at, available_at)"
-        " VALUES ('notify', 'waiting', %s, now(), now(), 'infinity') RETURNING job_id", camera)
+        " VALUES ('analyze', 'waiting', %s, now(), now(), 'infinity') RETURNING job_id", camera)
     jobs = [block(), block()]
     before = stack.one("SELECT value FROM camserver.settings WHERE name = 'camera_queue_max'")
     stack.camctl("setting", "set", "camera_queue_max", "2")

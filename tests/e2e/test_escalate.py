@@ -138,6 +138,7 @@ def cooldown_and_daily_cap_hold_and_are_recorded(stack):
             assert ended(stack, unknown(stack))[0] == "ok"
             capped = unknown(stack)
             assert review(stack, capped)[:2] == ("skipped", "daily_cap")
-        assert stack.one("SELECT count(*) FROM camserver.inference_jobs WHERE kind = 'escalate' AND status IN ('queued', 'waiting')") == 0
+        assert stack.one("SELECT count(*) FROM camserver.inference_jobs WHERE kind = 'escalate' AND camera_id = ANY(%s)"
+                         " AND status IN ('queued', 'waiting')", [cam, capped]) == 0
     model.stop()
     rules(stack)

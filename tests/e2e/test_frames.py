@@ -48,7 +48,7 @@ def frames(stack, frame):
 def jobs(stack, frame):
     return [row[0] for row in stack.sql(
         "SELECT job_id FROM camserver.inference_jobs JOIN camserver.frames USING (frame_id)"
-        " WHERE frame_uuid = %s", frame)]
+        " WHERE frame_uuid = %s AND kind = 'analyze'", frame)]
 
 
 def nothing_left(stack, frame):
@@ -66,7 +66,7 @@ def a_frame_is_stored_and_queued(stack, front):
         assert content(stack, frame) == picture
         row = stack.sql("SELECT f.camera_id, f.image_bytes, camserver.rfc3339(f.captured_at), j.priority, j.kind::text"
                         " FROM camserver.frames f JOIN camserver.inference_jobs j USING (frame_id)"
-                        " WHERE frame_uuid = %s", frame)
+                        " WHERE frame_uuid = %s AND j.kind = 'analyze'", frame)
         assert row == [(camera, len(picture), WHEN, i - 2, "analyze")], row
 
 
