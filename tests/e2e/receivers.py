@@ -137,11 +137,11 @@ def settings(stack, **values):
 
 
 def reloads(stack):
-    return [len(re.findall("configuration reloaded", stack.log(f"dispatcher{i}"))) for i in (1, 2)]
+    return [len(re.findall("configuration reloaded", stack.log(f"dispatcher{i + 1}"))) for i in range(int(stack.settings["DISPATCHERS"]))]
 
 
 def reload(stack):
-    """Both dispatchers read their configuration again."""
+    """All dispatchers read their configuration again."""
     before = reloads(stack)
     for pid in stack.pids("cam-dispatcher"):
         os.kill(pid, signal.SIGHUP)

@@ -54,6 +54,9 @@ class Rclone:
         with open(f"{self.base}/rclone.conf", "w") as f:
             f.write(f"[dav]\ntype = webdav\nurl = http://127.0.0.1:{self.dav_port}/\nvendor = other\n")
         self.start_dav()
+        self.start_rcd()
+
+    def start_rcd(self):
         self.rcd = self.run("rcd", "--rc-serve", "--rc-addr", f"127.0.0.1:{self.port}", "--rc-user", "cam", "--rc-pass", "rc-secret",
                             "--low-level-retries", "1", "--retries", "1", "--contimeout", "2s", "--timeout", "5s")
         self.wait(self.port)
@@ -72,6 +75,10 @@ class Rclone:
     def start_dav(self):
         self.dav = self.run("serve", "webdav", self.store, "--addr", f"127.0.0.1:{self.dav_port}")
         self.wait(self.dav_port)
+
+    def kill_rcd(self):
+        self.rcd.kill()
+        self.rcd.wait()
 
     def kill_dav(self):
         self.dav.kill()
@@ -192,18 +199,19 @@ def settled_analysis(stack, sent):
                      " AND f.frame_uuid = ANY(%s::uuid[])", list(sent))
 
 
-def archive_through_an_outage(stack, remote, rclone, n):
-    """n frames; the remote is killed in the middle and comes back. Nothing is lost or doubled, the analysis goes on."""
+def archive_through_an_outage(stack, rclone, remote, n, kill, start):
+    """n frames; what they go through is killed in the middle and comes back. Nothing is lost or doubled, the analysis
+    goes on."""
     cams = pair(stack)
     with settings(stack, job_backoff_base_ms=200, job_backoff_max_ms=2000, camera_queue_max=100000), \
             configured(stack, **rclone.options(remote)):
         sent = feed(stack, cams, n // 2)
         wait_until(lambda: len(objects(stack, cams[0])) > n // 8, timeout=240, what="the first part")
-        rclone.kill_dav()
+        kill()
         sent.update(feed(stack, cams, n - n // 2, n // 2))
         settled_analysis(stack, sent)  # although nothing can be archived
         assert len(objects(stack, cams[0])) + len(objects(stack, cams[1])) < n
-        rclone.start_dav()
+        start()
         for cam in cams:
             archived(stack, cam, n // 2, timeout=400)
         assert files(rclone.store) == {place(stack, name, root): sum for name, (sum, root) in sent.items()}
@@ -215,7 +223,7 @@ def archive_through_an_outage(stack, remote, rclone, n):
 def rclone_archives_through_an_outage_of_the_remote(stack):
     rclone = Rclone(stack)
     try:
-        archive_through_an_outage(stack, "dav:", rclone, 60)
+        archive_through_an_outage(stack, rclone, "dav:", 60, rclone.kill_dav, rclone.start_dav)
     finally:
         rclone.stop()
 
