@@ -1,6 +1,6 @@
 -- Who may do what: nothing but the functions on each role's list, and those cannot be led astray.
 BEGIN;
-SELECT plan(93);
+SELECT plan(101);
 
 -- Runs a statement as a role and tells its SQLSTATE, or ok. The role of the session stays.
 CREATE FUNCTION pg_temp.try_as(p_role text, p_sql text) RETURNS text LANGUAGE plpgsql AS $$
@@ -19,12 +19,12 @@ CREATE TEMP TABLE allowed (role text, name text);
 INSERT INTO allowed SELECT 'camserver_api', unnest(ARRAY['schema_version', 'caller_identify', 'lease_acquire',
     'lease_heartbeat', 'lease_release',
     'system_status', 'suggest_get', 'frame_ingest', 'camera_list', 'camera_latest', 'event_list', 'event_get',
-    'job_list', 'job_retry', 'job_cancel']);
+    'job_list', 'job_retry', 'job_cancel', 'permit_exchange', 'limits_show', 'limits_set']);
 INSERT INTO allowed SELECT 'camserver_dispatcher', unnest(ARRAY['schema_version', 'dispatcher_register',
     'dispatcher_heartbeat', 'dispatcher_stop',
     'health_report', 'counters_report', 'sweep_run', 'suggest_offer',
     'job_claim', 'job_fail', 'analysis_complete', 'schema_push_begin', 'schema_push_end',
-    'spool_expired', 'spool_removed']);
+    'spool_expired', 'spool_removed', 'permit_acquire', 'permit_release', 'permit_renew', 'permit_cancel', 'permit_poll']);
 INSERT INTO allowed VALUES ('camserver_manager', 'schema_version');
 CREATE TEMP VIEW functions AS SELECT oid, proname, oid::regprocedure::text AS signature, prosecdef, proconfig, proacl,
     proowner
@@ -43,7 +43,8 @@ SELECT is((SELECT array_agg(DISTINCT proname::text ORDER BY proname::text) FROM 
 FROM roles r WHERE r.role <> 'camserver_ops';
 SELECT is((SELECT string_agg(signature, ', ' ORDER BY signature) FROM functions
     WHERE has_function_privilege('camserver_ops', oid, 'EXECUTE') AND proname NOT IN (
-    'schema_version', 'system_status', 'setting_number', 'suggest_usage', 'stream_budget', 'rfc3339')), NULL,
+    'schema_version', 'system_status', 'setting_number', 'suggest_usage', 'stream_budget', 'rfc3339',
+    'limits_effective', 'bucket_refilled')), NULL,
     'camserver_ops may execute only what reads');
 
 -- Tables, views and sequences.
@@ -118,7 +119,8 @@ SELECT is(pg_temp.try_as('camserver_api', sql), 'ok', 'camserver_api: ' || sql) 
     $$SELECT camserver.frame_ingest('u', gen_random_uuid(), 't_cam', now(), 0, 1)$$,
     'SELECT camserver.camera_list()', $$SELECT camserver.camera_latest('t_cam')$$, 'SELECT camserver.event_list()',
     'SELECT camserver.event_get(gen_random_uuid())', 'SELECT camserver.job_list()', 'SELECT camserver.job_retry(0)',
-    'SELECT camserver.job_cancel(0)']) sql;
+    'SELECT camserver.job_cancel(0)', $$SELECT camserver.permit_exchange(gen_random_uuid(), '{"renew":true}')$$,
+    'SELECT camserver.limits_show()', $$SELECT camserver.limits_set('global', '', '{"requests":5}')$$]) sql;
 SELECT is(pg_temp.try_as('camserver_dispatcher', sql), 'ok', 'camserver_dispatcher: ' || sql) FROM unnest(ARRAY[
     'SELECT camserver.schema_version()',
     $$SELECT camserver.dispatcher_register(gen_random_uuid(), 'h', 1, 'v', 'default')$$,
@@ -131,7 +133,10 @@ SELECT is(pg_temp.try_as('camserver_dispatcher', sql), 'ok', 'camserver_dispatch
     $$SELECT camserver.job_fail(gen_random_uuid(), '[]')$$,
     $$SELECT camserver.analysis_complete(gen_random_uuid(), '[]')$$,
     $$SELECT camserver.schema_push_begin(gen_random_uuid(), 'http://t', '2025-12-28.1')$$,
-    $$SELECT camserver.schema_push_end(gen_random_uuid(), 'http://t', true)$$]) sql;
+    $$SELECT camserver.schema_push_end(gen_random_uuid(), 'http://t', true)$$,
+    $$SELECT camserver.permit_acquire(gen_random_uuid(), '[]')$$, $$SELECT camserver.permit_release('{}')$$,
+    $$SELECT camserver.permit_renew(gen_random_uuid())$$, $$SELECT camserver.permit_cancel('[]')$$,
+    $$SELECT camserver.permit_poll(gen_random_uuid())$$]) sql;
 SELECT is(pg_temp.try_as('camserver_dispatcher', 'SELECT camserver.sweep_run()'), 'ok',
     'camserver_dispatcher: sweep_run()');
 SELECT is((SELECT string_agg(relname || '=' || t, ', ' ORDER BY relname) FROM relations,
