@@ -24,8 +24,11 @@ static const struct {
     {413, "Content Too Large"},
     {414, "URI Too Long"},
     {415, "Unsupported Media Type"},
+    {429, "Too Many Requests"},
     {500, "Internal Server Error"},
+    {502, "Bad Gateway"},
     {503, "Service Unavailable"},
+    {504, "Gateway Timeout"},
 };
 
 static const char *phrase(int status)
@@ -130,6 +133,8 @@ void answer_send(struct answer *a, FCGX_Stream *out, bool head)
 	const char *type, *body;
 	size_t len;
 
+	if (a->sent)
+		return;
 	body = body_of(a, &type, &len);
 	FCGX_FPrintF(out, "Status: %d %s\r\n", a->status, phrase(a->status));
 	if (body != NULL)

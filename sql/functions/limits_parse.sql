@@ -13,8 +13,10 @@ BEGIN
     IF jsonb_typeof(p_config) IS DISTINCT FROM 'object' THEN
         RAISE EXCEPTION 'the limits are not a JSON object' USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    CREATE TEMP TABLE IF NOT EXISTS limits_parsed (n integer, level limit_level, provider_id text, model text, body jsonb,
-        lim jsonb) ON COMMIT DROP;
+    IF to_regclass('pg_temp.limits_parsed') IS NULL THEN
+        CREATE TEMP TABLE limits_parsed (n integer, level limit_level, provider_id text, model text, body jsonb, lim jsonb)
+            ON COMMIT DROP;
+    END IF;
     DELETE FROM pg_temp.limits_parsed;
     INSERT INTO pg_temp.limits_parsed SELECT 0, 'global', NULL, NULL, p_config, p_config->'rate_limit'
     WHERE p_config ? 'rate_limit';

@@ -1,6 +1,6 @@
 -- permit_exchange(holder, news): all that a process has to say about permits and all that it has to be told, in one round
 -- trip and one transaction, however many threads it speaks for.
---   p_news  {"release": [uuid], "cancel": as permit_cancel takes it, "ask": as permit_acquire takes it, "renew": boolean}
+--   p_news  {"release": [uuid], "cancel": as permit_cancel takes it, "ask": as permit_acquire takes it, "renew": [uuid]}
 --           an element of ask without "caller" says who is calling as caller_identify takes it ("token", "remote_user",
 --           "session"; any role will do); with "list" it only wants to know the models
 -- Returns jsonb: answers (an array, of ask and cancel, in that order), granted and next_ms as permit_poll.
@@ -34,8 +34,8 @@ BEGIN
         UNION SELECT p.model FROM permits p WHERE p.permit_id = ANY (v_release)
         UNION SELECT w.model FROM permit_waiters w WHERE w.holder = p_holder),
         ARRAY(SELECT unnest(p.bucket_ids) FROM permits p WHERE p.permit_id = ANY (v_release)));
-    IF (p_news->>'renew')::boolean THEN
-        PERFORM permit_renew(p_holder);
+    IF p_news ? 'renew' THEN
+        PERFORM permit_renew(p_holder, ARRAY(SELECT jsonb_array_elements_text(p_news->'renew')::uuid));
     END IF;
     PERFORM permit_release(v_release, p_holder);
     IF v_asks <> '[]' THEN

@@ -6,6 +6,7 @@ CREATE OR REPLACE FUNCTION camserver.permit_poll(p_holder uuid) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
 DECLARE
     c_second_ms CONSTANT integer := 250;
+    c_longest_ms CONSTANT integer := 1000; -- where no notification comes through
     v_models text[] := ARRAY(SELECT DISTINCT model FROM permit_waiters WHERE holder = p_holder);
     v_now timestamptz := clock_timestamp();
     v_granted jsonb;
@@ -19,7 +20,7 @@ BEGIN
     SELECT jsonb_agg(permit_state(t.permit_id, v_now)) INTO v_granted FROM told t;
     SELECT min(q.due_ms) INTO v_next FROM (
         SELECT max(CASE WHEN b.running >= b.concurrent THEN greatest(0, 1000 * extract(epoch FROM (
-                    SELECT min(p.expires_at) FROM permits p JOIN models m2 ON m2.model = p.model
+                    SELECT min(p.expires_at) FROM permits p
                     WHERE b.bucket_id = ANY (p.bucket_ids)) - v_now))
                 WHEN b.tokens < 1 THEN (b.window_ms * 1000::numeric - b.remainder) / b.requests / 1000
                     - 1000 * extract(epoch FROM v_now - b.refilled_at)
@@ -29,5 +30,5 @@ BEGIN
         JOIN buckets b ON b.bucket_id = ANY (m.bucket_ids)
         CROSS JOIN LATERAL (SELECT f.holder FROM permit_waiters f WHERE f.model = m.model ORDER BY f.turn, f.ticket LIMIT 1) first
         GROUP BY m.model, first.holder) q;
-    RETURN jsonb_build_object('granted', coalesce(v_granted, '[]'), 'next_ms', ceil(greatest(1, v_next)));
+    RETURN jsonb_build_object('granted', coalesce(v_granted, '[]'), 'next_ms', CASE WHEN v_next IS NOT NULL THEN ceil(least(c_longest_ms, greatest(1, v_next))) END);
 END $$;

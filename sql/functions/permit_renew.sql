@@ -1,6 +1,7 @@
--- permit_renew(holder): the process lives: its permits and its places in queues last for another permit_ttl_sec. What has
--- run out already stays so. Returns how many it has. Locks: their rows only.
-CREATE OR REPLACE FUNCTION camserver.permit_renew(p_holder uuid) RETURNS integer
+-- permit_renew(holder, ids): the process lives: these permits and places in queues of its last for another permit_ttl_sec,
+-- or all of them. What it does not name it has forgotten: that runs out. So does stay what has run out already. Returns how
+-- many were renewed. Locks: their rows only.
+CREATE OR REPLACE FUNCTION camserver.permit_renew(p_holder uuid, p_ids uuid[] DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
 DECLARE
     v_now timestamptz := clock_timestamp();
@@ -8,9 +9,11 @@ DECLARE
     v_permits integer;
     v_waiters integer;
 BEGIN
-    UPDATE permits SET expires_at = v_until WHERE holder = p_holder AND expires_at > v_now;
+    UPDATE permits SET expires_at = v_until WHERE holder = p_holder AND expires_at > v_now
+        AND (p_ids IS NULL OR permit_id = ANY (p_ids));
     GET DIAGNOSTICS v_permits = ROW_COUNT;
-    UPDATE permit_waiters SET seen_until = v_until WHERE holder = p_holder AND seen_until > v_now;
+    UPDATE permit_waiters SET seen_until = v_until WHERE holder = p_holder AND seen_until > v_now
+        AND (p_ids IS NULL OR permit_id = ANY (p_ids));
     GET DIAGNOSTICS v_waiters = ROW_COUNT;
     RETURN v_permits + v_waiters;
 END $$;

@@ -25,6 +25,8 @@ struct conf {
 	const char *proc_dir;
 	long log_level; /* enum log_level */
 	long db_timeout_ms;
+	long gateway_threads;
+	long gateway_timeout_sec;
 	bool anonymous_viewer;
 	struct conf_private *private; /* where each value came from, and the strings' memory */
 };

@@ -119,7 +119,7 @@ SELECT is(pg_temp.try_as('camserver_api', sql), 'ok', 'camserver_api: ' || sql) 
     $$SELECT camserver.frame_ingest('u', gen_random_uuid(), 't_cam', now(), 0, 1)$$,
     'SELECT camserver.camera_list()', $$SELECT camserver.camera_latest('t_cam')$$, 'SELECT camserver.event_list()',
     'SELECT camserver.event_get(gen_random_uuid())', 'SELECT camserver.job_list()', 'SELECT camserver.job_retry(0)',
-    'SELECT camserver.job_cancel(0)', $$SELECT camserver.permit_exchange(gen_random_uuid(), '{"renew":true}')$$,
+    'SELECT camserver.job_cancel(0)', $$SELECT camserver.permit_exchange(gen_random_uuid(), '{"renew":[]}')$$,
     'SELECT camserver.limits_show()', $$SELECT camserver.limits_set('global', '', '{"requests":5}')$$]) sql;
 SELECT is(pg_temp.try_as('camserver_dispatcher', sql), 'ok', 'camserver_dispatcher: ' || sql) FROM unnest(ARRAY[
     'SELECT camserver.schema_version()',
