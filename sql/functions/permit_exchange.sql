@@ -3,7 +3,8 @@
 --   p_news  {"release": [uuid], "cancel": as permit_cancel takes it, "ask": as permit_acquire takes it, "renew": [uuid]}
 --           an element of ask without "caller" says who is calling as caller_identify takes it ("token", "remote_user",
 --           "session"; any role will do); with "list" it only wants to know the models
--- Returns jsonb: answers (an array, of ask and cancel, in that order), granted and next_ms as permit_poll.
+-- Returns jsonb: answers (an array, of ask and cancel, in that order), granted and next_ms as permit_poll, renew_ms: how
+-- often to renew.
 -- Locks: permit_lock of all models concerned at once.
 CREATE OR REPLACE FUNCTION camserver.permit_exchange(p_holder uuid, p_news jsonb) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
@@ -45,5 +46,5 @@ BEGIN
         v_answers := v_answers || permit_cancel(p_news->'cancel', p_holder);
     END IF;
     v_polled := permit_poll(p_holder);
-    RETURN v_polled || jsonb_build_object('answers', v_answers);
+    RETURN v_polled || jsonb_build_object('answers', v_answers, 'renew_ms', round(setting_number('permit_ttl_sec') * 1000 / 3));
 END $$;
