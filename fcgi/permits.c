@@ -491,7 +491,7 @@ static struct entry **last_of(struct permits *p)
 struct json_object *permits_ask(
     struct permits *p, struct json_object *ask, int event_fd, int client_fd, char ret_id[UUID_TEXT_LEN + 1])
 {
-	struct pollfd fds[2] = {{.fd = event_fd, .events = POLLIN}, {.fd = client_fd, .events = 0}};
+	struct pollfd fds[2] = {{.fd = event_fd, .events = POLLIN}, {.fd = client_fd, .events = POLLRDHUP}};
 	struct entry *e = calloc(1, sizeof *e);
 	struct json_object *answer;
 
@@ -513,7 +513,7 @@ struct json_object *permits_ask(
 	pthread_mutex_unlock(&p->lock);
 	signal_fd(p->wake);
 	while ((answer = collect_answer(p, e)) == NULL) {
-		if (poll(fds, 2, -1) > 0 && (fds[1].revents & (POLLHUP | POLLERR)) != 0) {
+		if (poll(fds, 2, -1) > 0 && (fds[1].revents & (POLLHUP | POLLRDHUP | POLLERR)) != 0) {
 			fds[1].fd = -1;
 			mark_gone(p, e);
 		}

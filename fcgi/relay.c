@@ -167,9 +167,9 @@ static int set_options(struct relay *r, const struct relay_request *q)
 
 static bool client_is_there(struct relay *r)
 {
-	struct pollfd p = {.fd = r->fcgi->ipcFd};
+	struct pollfd p = {.fd = r->fcgi->ipcFd, .events = POLLRDHUP};
 
-	if (poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR)) != 0)
+	if (poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLRDHUP | POLLERR)) != 0)
 		r->client_gone = true;
 	return !r->client_gone;
 }
