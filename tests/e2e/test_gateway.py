@@ -6,8 +6,11 @@ import http.client
 import json
 import os
 import re
+import signal
 import tempfile
 import threading
+import time
+import uuid
 
 from harness import test, unique, wait_until
 from upstreams import Upstream
@@ -151,22 +154,136 @@ def a_client_that_hangs_up_ends_the_call(stack, front):
         wait_until(lambda: up.ended_early == 1, what="the end of the upstream's call")
 
 
+@contextlib.contextmanager
+def occupied(stack, model):
+    """One place taken by somebody who is no gateway."""
+    permit, holder = str(uuid.uuid4()), str(uuid.uuid4())
+    answer = stack.one("SELECT camserver.permit_acquire(%s, %s)->0->>'outcome'", holder,
+                       json.dumps([{"id": permit, "model": model, "caller": "test", "wait_ms": 0}]))
+    assert answer == "GRANTED", answer
+    try:
+        yield
+    finally:
+        stack.sql("SELECT camserver.permit_release(ARRAY[%s::uuid])", permit)
+
+
 @test(fronts=("lighttpd",))
 def a_waiter_that_hangs_up_leaves_the_queue(stack, front):
     token = stack.token("viewer")
     with provider(stack, concurrent=1) as up:
-        model, head = up.models[0], {"Authorization": "Bearer " + token, "Content-Type": "application/json"}
-        first = threading.Thread(target=lambda: front.client(token=token).post("/v1/chat/completions", chat(model, "hang")))
-        first.start()
-        wait_until(lambda: permits(stack, model) == 1, what="the first call")
-        second = http.client.HTTPConnection("127.0.0.1", front.port, timeout=30)
-        second.request("POST", "/v1/chat/completions", json.dumps(chat(model)), head)
-        wait_until(lambda: waiters(stack, model) == 1, what="the waiter")
-        second.close()
-        wait_until(lambda: waiters(stack, model) == 0, what="its leaving")
+        model = up.models[0]
+        with occupied(stack, model):
+            client = http.client.HTTPConnection("127.0.0.1", front.port, timeout=30)
+            client.request("POST", "/v1/chat/completions", json.dumps(chat(model)),
+                           {"Authorization": "Bearer " + token, "Content-Type": "application/json"})
+            wait_until(lambda: waiters(stack, model) == 1, what="the waiter")
+            client.close()
+            wait_until(lambda: waiters(stack, model) == 0, what="its leaving")
+        assert up.calls == []
+        assert stack.one("SELECT outcome FROM camserver.permit_calls WHERE model = %s AND caller <> 'test'", model) == "cancelled"
+
+
+@contextlib.contextmanager
+def setting(stack, name, value):
+    before = stack.one("SELECT value FROM camserver.settings WHERE name = %s", name)
+    stack.camctl("setting", "set", name, str(value))
+    try:
+        yield
+    finally:
+        stack.camctl("setting", "set", name, before)
+
+
+def kill_gateway(stack):
+    """kill -9; multiwatch starts another one."""
+    old = stack.pids("gateway.fcgi")
+    for pid in old:
+        os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: [p for p in stack.pids("gateway.fcgi") if p not in old], what="a new gateway")
+
+
+def patient(client, *request):
+    """The answer of the gateway that comes up again."""
+    return wait_until(lambda: (lambda a: a if a.status != 503 else None)(client.post(*request)), what="the gateway")
+
+
+@test(fronts=("lighttpd",))
+def a_holder_killed_gives_its_permit_back(stack, front):
+    client = front.client(token=stack.token("viewer"), timeout=60)
+    with setting(stack, "permit_ttl_sec", 2), provider(stack, concurrent=1) as up:
+        model = up.models[0]
+        call = threading.Thread(target=lambda: client.post("/v1/chat/completions", chat(model, "hang")))
+        call.start()
+        wait_until(lambda: permits(stack, model) == 1 and len(up.calls) == 1, what="the call")
+        kill_gateway(stack)
+        patient(client, "/v1/chat/completions", chat(model)).expect(200)
+        assert stack.one("SELECT count(*) FROM camserver.permit_calls WHERE model = %s AND outcome = 'expired'", model) == 1
         up.hold.set()
-        first.join()
-        assert len(up.calls) == 1, up.calls
+        call.join()
+
+
+@test(fronts=("lighttpd",))
+def a_waiter_killed_stands_in_nobody_s_way(stack, front):
+    client = front.client(token=stack.token("viewer"), timeout=60)
+    with setting(stack, "permit_ttl_sec", 2), provider(stack, concurrent=1) as up:
+        model = up.models[0]
+        stack.camctl("setting", "set", "permit_ttl_sec", "60")
+        with occupied(stack, model):
+            stack.camctl("setting", "set", "permit_ttl_sec", "2")
+            waiter = threading.Thread(target=lambda: client.post("/v1/chat/completions", chat(model, "lost")))
+            waiter.start()
+            wait_until(lambda: waiters(stack, model) == 1, what="the waiter")
+            kill_gateway(stack)
+            waiter.join()
+            wait_until(lambda: waiters(stack, model) == 0, what="the end of its ticket")
+            answers = []
+            after = threading.Thread(target=lambda: answers.append(patient(client, "/v1/chat/completions", chat(model)).status))
+            after.start()
+            wait_until(lambda: waiters(stack, model) == 1, what="the next one")
+        after.join()
+        assert answers == [200] and [c[1]["messages"][0]["content"] for c in up.calls] == ["hi"], (answers, up.calls)
+        assert stack.one("SELECT count(*) FROM camserver.permit_calls WHERE model = %s AND outcome = 'lost'", model) == 1
+
+
+@test(fronts=("lighttpd",), needs=("plain",))
+def a_thousand_waiters(stack, front):
+    """Bounded memory, few database calls however many wait, each served in order or told that its time is up."""
+    waiting, token = 1000, stack.token("viewer")
+    with setting(stack, "permit_queue_caller_max", 5000), provider(stack, requests=200, window_ms=1000, concurrent=20) as up:
+        model, results = up.models[0], []
+
+        def ask(n):
+            client = front.client(token=token, timeout=120)
+            wait = {"Prefer": "wait=1"} if n % 10 == 0 else {"Prefer": "wait=110"}
+            answer = client.post("/v1/chat/completions", chat(model), headers=wait)
+            results.append((answer.status, answer.json.get("reason") if answer.status == 429 else None))
+
+        def transactions():
+            return stack.one("SELECT xact_commit FROM pg_stat_database WHERE datname = 'camserver'")
+
+        with contextlib.ExitStack() as places:
+            stack.sql("SELECT camserver.limits_set('model', %s, '{\"concurrent\": 1}')", model)
+            places.enter_context(occupied(stack, model))
+            threads = [threading.Thread(target=ask, args=(n,)) for n in range(waiting)]
+            for t in threads:
+                t.start()
+            wait_until(lambda: waiters(stack, model) + len(results) == waiting, timeout=60, what="the queue")
+            wait_until(lambda: len(results) == waiting // 10, timeout=60, what="the end of the short waits")
+            before, began = transactions(), time.monotonic()
+            time.sleep(3)
+            rate = (transactions() - before) / (time.monotonic() - began)
+            memory = sum(int(re.search(r"VmRSS:\s+(\d+)", open(f"/proc/{p}/status").read()).group(1)) for p in stack.pids("gateway.fcgi"))
+            print(f"# {waiters(stack, model)} waiters: {rate:.0f} database transactions a second (all programs), gateway {memory // 1024} MB")
+            assert rate < 100, rate
+            assert memory < 512 * 1024, memory
+            stack.sql("SELECT camserver.limits_set('model', %s, '{\"concurrent\": null}')", model)
+        for t in threads:
+            t.join()
+        assert results.count((200, None)) == waiting * 9 // 10, set(results)
+        assert results.count((429, "DEADLINE")) == waiting // 10, set(results)
+        assert up.most <= 20, up.most
+        assert stack.one("""SELECT count(*) FROM (SELECT granted_at, max(granted_at) OVER (ORDER BY asked_at
+            GROUPS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS earlier FROM camserver.permit_calls
+            WHERE model = %s AND outcome = 'released' AND caller <> 'test') x WHERE granted_at < earlier""", model) == 0
 
 
 @test()
