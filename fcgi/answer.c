@@ -26,8 +26,11 @@ static const struct {
     {414, "URI Too Long"},
     {415, "Unsupported Media Type"},
     {416, "Range Not Satisfiable"},
+    {429, "Too Many Requests"},
     {500, "Internal Server Error"},
+    {502, "Bad Gateway"},
     {503, "Service Unavailable"},
+    {504, "Gateway Timeout"},
 };
 
 static const char *phrase(int status)
@@ -132,6 +135,8 @@ void answer_send(struct answer *a, FCGX_Stream *out, bool head)
 	const char *type, *body;
 	size_t len;
 
+	if (a->sent)
+		return;
 	body = body_of(a, &type, &len);
 	FCGX_FPrintF(out, "Status: %d %s\r\n", a->status, phrase(a->status));
 	if (body != NULL)

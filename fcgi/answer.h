@@ -21,6 +21,7 @@ struct answer {
 	const char *cache_control; /* "no-store" unless answer_etag() is called */
 	int retry_after;           /* seconds; 0: no header */
 	bool english;
+	bool sent; /* the handler has written it itself; nothing more is sent */
 };
 
 void answer_init(struct answer *a, bool english);

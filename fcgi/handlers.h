@@ -27,6 +27,11 @@ void handle_job_list(struct api *api, struct request *r, struct answer *a);
 void handle_job_retry(struct api *api, struct request *r, struct answer *a);
 void handle_job_cancel(struct api *api, struct request *r, struct answer *a);
 
+void handle_limits_list(struct api *api, struct request *r, struct answer *a);
+void handle_limits_set_global(struct api *api, struct request *r, struct answer *a);
+void handle_limits_set_provider(struct api *api, struct request *r, struct answer *a);
+void handle_limits_set_model(struct api *api, struct request *r, struct answer *a);
+
 void handle_system_status(struct api *api, struct request *r, struct answer *a);
 void handle_suggest(struct api *api, struct request *r, struct answer *a);
 

@@ -6,63 +6,12 @@
 #include "common/program.h"
 #include "common/spool.h"
 #include "fcgi/api.h"
-#include "fcgi/language.h"
 #include "fcgi/rclone.h"
-#include "fcgi/routes.h"
+#include "fcgi/serve.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-enum { BODY_KEPT_MAX = 8 * 1024 * 1024, ALLOW_MAX = 128 };
-
-/* NULL when the answer is filled in, else the code of the error that it shall be. */
-static const char *dispatch(struct api *api, struct request *r, struct answer *a, FCGX_Request *fcgi)
-{
-	const char *fault = request_parse(r, fcgi, api->conf->url_prefix);
-	char allow[ALLOW_MAX] = "";
-	const struct route *route = fault == NULL ? route_find(r, allow, sizeof allow) : NULL;
-	const char *body_fault = request_read_body(r, route != NULL ? route->body_max : 0);
-
-	if (fault != NULL)
-		return fault;
-	if (route == NULL && allow[0] != '\0') {
-		answer_header(a, "Allow", allow);
-		return "METHOD_NOT_ALLOWED";
-	}
-	if (route == NULL)
-		return "NOT_FOUND";
-	if (body_fault != NULL)
-		return body_fault;
-	if (route->role != NULL) {
-		api->role = route->role;
-		fault = identity_read(&api->identity, r, a,
-		    api->conf->anonymous_viewer && strcmp(route->role, "viewer") == 0,
-		    *api->conf->url_prefix != '\0' ? api->conf->url_prefix : "/");
-		if (fault != NULL)
-			return fault;
-	}
-	route->handle(api, r, a);
-	return NULL;
-}
-
-static void serve(struct api *api, struct buf *body, FCGX_Request *fcgi)
-{
-	struct request r = {.body = *body};
-	const char *method = FCGX_GetParam("REQUEST_METHOD", fcgi->envp), *fault;
-	struct answer a;
-
-	answer_init(&a, language_is_english(FCGX_GetParam("HTTP_ACCEPT_LANGUAGE", fcgi->envp)));
-	fault = dispatch(api, &r, &a, fcgi);
-	if (fault != NULL)
-		answer_error(&a, fault);
-	metrics_add(api->metrics, METRIC_REQUESTS);
-	if (a.status >= 400 && a.status < 500)
-		metrics_add(api->metrics, METRIC_BAD_REQUESTS);
-	answer_send(&a, fcgi->out, method != NULL && strcmp(method, "HEAD") == 0);
-	answer_free(&a);
-	*body = r.body;
-	buf_reset(body);
-}
+enum { BODY_KEPT_MAX = 8 * 1024 * 1024 };
 
 int main(int argc, char **argv)
 {

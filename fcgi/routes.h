@@ -15,7 +15,11 @@ struct route {
 	void (*handle)(struct api *api, struct request *r, struct answer *a);
 };
 
-/* Fills r->args. NULL when nothing fits; then *ret_allow lists the methods that the path has, "" for none. */
+/* The route of a table of n that fits. Fills r->args. NULL when nothing fits; then *ret_allow lists the methods that
+ * the path has, "" for none. */
+const struct route *route_match(
+    const struct route *routes, size_t n, struct request *r, char *ret_allow, size_t allow_size);
+/* The same in the program's own table. */
 const struct route *route_find(struct request *r, char *ret_allow, size_t allow_size);
 
 #endif

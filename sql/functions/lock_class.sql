@@ -7,5 +7,6 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         WHEN 'escalate' THEN 22004    -- second key: 0
         WHEN 'suggest' THEN 22001     -- second key: 0
         WHEN 'stream' THEN 22002      -- second key: stream_servers.lock_id
+        WHEN 'limits' THEN 22005      -- second key: 0; shared by permits, exclusive to change limits; buckets' rows after it
     END
 $$;

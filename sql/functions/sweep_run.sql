@@ -25,6 +25,7 @@ BEGIN
             WHEN 'notifications' THEN notify_sweep()
             WHEN 'daily_summaries' THEN notify_daily()
             WHEN 'expired_rows' THEN rows_expire()
+            WHEN 'permits' THEN permit_expire()
             WHEN 'prune' THEN prune() END;
         IF v_result IS NULL THEN
             RAISE EXCEPTION 'no function does the sweep "%"', v_sweep.name;

@@ -27,6 +27,8 @@ struct conf {
 	const char *proc_dir;
 	long log_level; /* enum log_level */
 	long db_timeout_ms;
+	long gateway_threads;
+	long gateway_timeout_sec;
 	bool anonymous_viewer;
 	long archive_driver; /* enum archive_driver */
 	const char *archive_dir;

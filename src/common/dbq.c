@@ -243,6 +243,7 @@ static void finish_head(struct dbq *q)
 
 	q->result = NULL;
 	q->state = IDLE;
+	take_notifications(q); /* that came with the answer: nothing more may come that would make us look */
 	c->done(c->arg, result, PQresultErrorMessage(result));
 	PQclear(result);
 	call_free(c);

@@ -47,6 +47,9 @@ int ctl_number(struct ctl *ctl, const char *name, double fallback, double min, d
  * left. */
 int ctl_left(const struct ctl *ctl, int n);
 
+/* The text of a limits file, which the caller frees; NULL after a message. */
+char *ctl_limits_read(const char *path);
+
 int ctl_camera_add(struct ctl *ctl);
 int ctl_camera_list(struct ctl *ctl);
 int ctl_camera_remove(struct ctl *ctl);
@@ -73,6 +76,11 @@ int ctl_jobs_retry(struct ctl *ctl);
 int ctl_leases_ended(struct ctl *ctl);
 int ctl_leases_list(struct ctl *ctl);
 int ctl_leases_revoke(struct ctl *ctl);
+int ctl_limits_load(struct ctl *ctl);
+int ctl_limits_set(struct ctl *ctl);
+int ctl_limits_show(struct ctl *ctl);
+int ctl_limits_simulate(struct ctl *ctl);
+int ctl_model_list(struct ctl *ctl);
 int ctl_media_link(struct ctl *ctl);
 int ctl_media_rotate_key(struct ctl *ctl);
 int ctl_notifications(struct ctl *ctl);

@@ -1,6 +1,6 @@
 -- Who may do what: nothing but the functions on each role's list, and those cannot be led astray.
 BEGIN;
-SELECT plan(98);
+SELECT plan(104);
 
 -- Runs a statement as a role and tells its SQLSTATE, or ok. The role of the session stays.
 CREATE FUNCTION pg_temp.try_as(p_role text, p_sql text) RETURNS text LANGUAGE plpgsql AS $$
@@ -20,13 +20,13 @@ INSERT INTO allowed SELECT 'camserver_api', unnest(ARRAY['schema_version', 'call
     'lease_heartbeat', 'lease_release',
     'system_status', 'suggest_get', 'frame_ingest', 'camera_list', 'camera_latest', 'event_list', 'event_get',
     'case_attach', 'case_detach', 'media_find',
-    'job_list', 'job_retry', 'job_cancel']);
+    'job_list', 'job_retry', 'job_cancel', 'permit_exchange', 'limits_show', 'limits_set']);
 INSERT INTO allowed SELECT 'camserver_dispatcher', unnest(ARRAY['schema_version', 'dispatcher_register',
     'dispatcher_heartbeat', 'dispatcher_stop',
     'health_report', 'counters_report', 'sweep_run', 'suggest_offer',
     'job_claim', 'job_fail', 'analysis_complete', 'schema_push_begin', 'schema_push_end',
     'spool_expired', 'spool_removed', 'spool_unknown', 'archive_expired', 'archive_removed', 'followup_claim',
-    'followup_complete']);
+    'followup_complete', 'permit_acquire', 'permit_release', 'permit_renew', 'permit_cancel', 'permit_poll']);
 INSERT INTO allowed VALUES ('camserver_manager', 'schema_version');
 CREATE TEMP VIEW functions AS SELECT oid, proname, oid::regprocedure::text AS signature, prosecdef, proconfig, proacl,
     proowner
@@ -45,7 +45,8 @@ SELECT is((SELECT array_agg(DISTINCT proname::text ORDER BY proname::text) FROM 
 FROM roles r WHERE r.role <> 'camserver_ops';
 SELECT is((SELECT string_agg(signature, ', ' ORDER BY signature) FROM functions
     WHERE has_function_privilege('camserver_ops', oid, 'EXECUTE') AND proname NOT IN (
-    'schema_version', 'system_status', 'setting_number', 'suggest_usage', 'stream_budget', 'rfc3339')), NULL,
+    'schema_version', 'system_status', 'setting_number', 'suggest_usage', 'stream_budget', 'rfc3339',
+    'limits_effective', 'bucket_refilled')), NULL,
     'camserver_ops may execute only what reads');
 
 -- Tables, views and sequences.
@@ -122,7 +123,9 @@ SELECT is(pg_temp.try_as('camserver_api', sql), 'ok', 'camserver_api: ' || sql) 
     'SELECT camserver.camera_list()', $$SELECT camserver.camera_latest('t_cam')$$, 'SELECT camserver.event_list()',
     'SELECT camserver.event_get(gen_random_uuid())', 'SELECT camserver.job_list()', 'SELECT camserver.job_retry(0)',
     'SELECT camserver.job_cancel(0)', $$SELECT camserver.case_attach('u', gen_random_uuid(), 'c')$$,
-    $$SELECT camserver.case_detach('u', gen_random_uuid())$$, 'SELECT camserver.media_find(gen_random_uuid())']) sql;
+    $$SELECT camserver.case_detach('u', gen_random_uuid())$$, 'SELECT camserver.media_find(gen_random_uuid())',
+    $$SELECT camserver.permit_exchange(gen_random_uuid(), '{"renew":[]}')$$,
+    'SELECT camserver.limits_show()', $$SELECT camserver.limits_set('global', '', '{"requests":5}')$$]) sql;
 SELECT is(pg_temp.try_as('camserver_dispatcher', sql), 'ok', 'camserver_dispatcher: ' || sql) FROM unnest(ARRAY[
     'SELECT camserver.schema_version()',
     $$SELECT camserver.dispatcher_register(gen_random_uuid(), 'h', 1, 'v', 'default')$$,
@@ -135,7 +138,10 @@ SELECT is(pg_temp.try_as('camserver_dispatcher', sql), 'ok', 'camserver_dispatch
     $$SELECT camserver.job_fail(gen_random_uuid(), '[]')$$,
     $$SELECT camserver.analysis_complete(gen_random_uuid(), '[]')$$,
     $$SELECT camserver.schema_push_begin(gen_random_uuid(), 'http://t', '2025-12-28.1')$$,
-    $$SELECT camserver.schema_push_end(gen_random_uuid(), 'http://t', true)$$]) sql;
+    $$SELECT camserver.schema_push_end(gen_random_uuid(), 'http://t', true)$$,
+    $$SELECT camserver.permit_acquire(gen_random_uuid(), '[]')$$, $$SELECT camserver.permit_release('{}')$$,
+    $$SELECT camserver.permit_renew(gen_random_uuid())$$, $$SELECT camserver.permit_cancel('[]')$$,
+    $$SELECT camserver.permit_poll(gen_random_uuid())$$]) sql;
 SELECT is(pg_temp.try_as('camserver_dispatcher', 'SELECT camserver.sweep_run()'), 'ok',
     'camserver_dispatcher: sweep_run()');
 SELECT is((SELECT string_agg(relname || '=' || t, ', ' ORDER BY relname) FROM relations,

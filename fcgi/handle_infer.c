@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A model call: permit, upstream, release. The OpenAI and Ollama routes and our own differ in where the model's name
+ * stands and in what errors look like. */
+#include "common/clock.h"
+#include "common/json.h"
+#include "common/log.h"
+#include "fcgi/gateway.h"
+#include "fcgi/upstream.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { WAIT_MAX_SEC = 3600, HEADERS_MAX = 1024, MODEL_MAX = 128 };
+
+enum style { STYLE_OWN, STYLE_OPENAI, STYLE_OLLAMA };
+
+static int64_t number(struct json_object *o, const char *name)
+{
+	struct json_object *m;
+
+	return json_object_object_get_ex(o, name, &m) ? json_object_get_int64(m) : 0;
+}
+
+static const char *text(struct json_object *o, const char *name)
+{
+	struct json_object *m;
+	const char *s = json_object_object_get_ex(o, name, &m) ? json_object_get_string(m) : NULL;
+
+	return s != NULL ? s : "";
+}
+
+/* Clients of other APIs look for the error in their own place; ours stays beside it. */
+static void add_foreign_error(struct answer *a, enum style style)
+{
+	struct json_object *message, *code, *error;
+
+	if (a->json == NULL || a->status < 400 || style == STYLE_OWN)
+		return;
+	json_object_object_get_ex(a->json, "message", &message);
+	json_object_object_get_ex(a->json, "error_code", &code);
+	if (style == STYLE_OLLAMA) {
+		json_object_object_add(a->json, "error", json_object_get(message));
+		return;
+	}
+	error = json_object_new_object();
+	json_object_object_add(error, "message", json_object_get(message));
+	json_object_object_add(error, "type",
+	    json_object_new_string(a->status == 429   ? "rate_limit_error"
+				   : a->status == 401 ? "authentication_error"
+				   : a->status >= 500 ? "server_error"
+						      : "invalid_request_error"));
+	json_object_object_add(error, "code", json_object_get(code));
+	json_object_object_add(error, "param", NULL);
+	json_object_object_add(a->json, "error", error);
+}
+
+/* draft-ietf-httpapi-ratelimit-headers: the level that binds next, its quota and window, what is left and when it is
+ * not any more what it is now. */
+static void limit_headers(struct json_object *facts, struct buf *b)
+{
+	const char *level = text(facts, "level");
+
+	if (*level == '\0')
+		return;
+	buf_printf(b, "RateLimit-Policy: \"%s\";q=%lld;w=%lld\r\n", level, (long long)number(facts, "requests"),
+	    (long long)(number(facts, "window_ms") + 999) / 1000);
+	buf_printf(b, "RateLimit: \"%s\";r=%lld;t=%lld\r\n", level, (long long)number(facts, "tokens"),
+	    (long long)(number(facts, "reset_ms") + 999) / 1000);
+}
+
+/* Prefer: wait=N, among others; -1 if there is none. */
+static long preferred_wait(const struct request *r)
+{
+	const char *p = request_var(r, "HTTP_PREFER");
+
+	while (p != NULL && *p != '\0') {
+		p += strspn(p, " \t,;");
+		if (strncasecmp(p, "wait=", 5) == 0 && p[5] >= '0' && p[5] <= '9') {
+			long n = strtol(p + 5, NULL, 10);
+
+			return n < WAIT_MAX_SEC ? n : WAIT_MAX_SEC;
+		}
+		p += strcspn(p, ",;");
+	}
+	return -1;
+}
+
+static void add_text(struct json_object *o, const char *name, const char *value)
+{
+	if (value != NULL && *value != '\0')
+		json_object_object_add(o, name, json_object_new_string(value));
+}
+
+static struct json_object *new_ask(struct worker *w)
+{
+	struct json_object *ask = json_object_new_object();
+
+	add_text(ask, "token", w->api.identity.token);
+	add_text(ask, "remote_user", w->api.identity.remote_user);
+	add_text(ask, "session", w->api.identity.session);
+	return ask;
+}
+
+static void refuse(struct answer *a, struct json_object *decision)
+{
+	static const char *const internal[] = {"id", "base_url", "api_key_file", "caller", "ticket", "reset_ms"};
+	const char *outcome = api_outcome(decision);
+	struct buf headers;
+
+	if (strcmp(outcome, "CANCELLED") == 0 || strcmp(outcome, "RELEASED") == 0) {
+		a->sent = true; /* there is nobody to tell */
+		return;
+	}
+	buf_init(&headers, HEADERS_MAX);
+	if (strcmp(outcome, "RATE_LIMITED") == 0)
+		limit_headers(decision, &headers);
+	buf_append(&a->headers, headers.data, headers.len);
+	buf_free(&headers);
+	for (size_t i = 0; i < sizeof internal / sizeof *internal; i++)
+		json_object_object_del(decision, internal[i]);
+	answer_error_with(a, outcome, NULL, decision);
+	if (a->status == 401)
+		answer_header(a, "WWW-Authenticate", "Bearer realm=\"camserver\"");
+}
+
+static void relay_answer(struct worker *w, struct answer *a, const struct relay_request *q, FCGX_Request *fcgi)
+{
+	struct err e;
+	enum relay_end end = relay_run(w->relay, q, fcgi, &e);
+
+	a->sent = end == RELAY_DONE || end == RELAY_BROKEN || end == RELAY_CLIENT_GONE;
+	if (end == RELAY_DONE)
+		a->status = 200;
+	else if (end == RELAY_CLIENT_GONE)
+		log_debug("the client of %s hung up", q->url);
+	else
+		log_warning("%s: %s", q->url, e.msg);
+	if (end == RELAY_FAILED || end == RELAY_TIMEOUT)
+		answer_error_with(a, end == RELAY_TIMEOUT ? "UPSTREAM_TIMEOUT" : "UPSTREAM_FAILED", e.msg, NULL);
+}
+
+/* With the permit in hand. */
+static void forward(struct worker *w, struct request *r, struct answer *a, struct json_object *permit,
+    struct json_object *body, enum upstream_call call)
+{
+	const char *type = request_var(r, "CONTENT_TYPE");
+	struct relay_request q = {.type = type != NULL ? type : "application/json",
+	    .accept = request_var(r, "HTTP_ACCEPT"),
+	    .body = r->body.data,
+	    .len = r->body.len,
+	    .timeout_ms = w->api.conf->gateway_timeout_sec * 1000};
+	struct upstream u;
+	struct buf headers;
+	struct err e;
+
+	if (upstream_choose(&u, permit, call, body, &e) < 0) {
+		log_error("model %s: %s", text(permit, "model"), e.msg);
+		answer_error(a, "UPSTREAM_FAILED");
+		return;
+	}
+	if (body != NULL) {
+		json_object_object_add(body, "model", json_object_new_string(u.model));
+		q.body = json_object_to_json_string_length(
+		    body, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, &q.len);
+	}
+	buf_init(&headers, HEADERS_MAX);
+	limit_headers(permit, &headers);
+	q.url = u.url;
+	q.authorization = u.key;
+	q.headers = headers.data;
+	relay_answer(w, a, &q, r->fcgi);
+	buf_free(&headers);
+}
+
+/* Whatever happens between the grant and the end of this function, the permit is given back here. */
+static void call_model(struct worker *w, struct request *r, struct answer *a, const char *model,
+    struct json_object *body, enum upstream_call call)
+{
+	struct json_object *ask = new_ask(w), *decision;
+	char id[UUID_TEXT_LEN + 1];
+	long wait = preferred_wait(r);
+
+	json_object_object_add(ask, "model", json_object_new_string(model));
+	if (wait >= 0)
+		json_object_object_add(ask, "wait_ms", json_object_new_int64(wait * 1000));
+	decision = permits_ask(w->permits, ask, w->event_fd, r->fcgi->ipcFd, id);
+	if (decision == NULL) {
+		answer_error(a, "INTERNAL_ERROR");
+	} else if (strcmp(api_outcome(decision), "GRANTED") != 0) {
+		refuse(a, decision);
+	} else {
+		forward(w, r, a, decision, body, call);
+		permits_release(w->permits, id);
+	}
+	json_object_put(decision);
+}
+
+static void call_named(struct api *api, struct request *r, struct answer *a, enum upstream_call call, enum style style)
+{
+	struct json_object *body;
+	const char *model = NULL;
+	struct err e;
+
+	body = json_parse_object(r->body.data, r->body.len, &e);
+	if (body == NULL || json_get_string(body, "model", &model, &e) < 0 ||
+	    (model == NULL && err_set(&e, "\"model\" is missing") < 0)) {
+		answer_error_with(a, "BAD_REQUEST", e.msg, NULL);
+	} else if (strlen(model) > MODEL_MAX) {
+		answer_error(a, "UNKNOWN_MODEL");
+	} else {
+		char name[MODEL_MAX + 1];
+
+		strcpy(name, model); /* the body's own is about to be replaced */
+		call_model((struct worker *)api, r, a, name, body, call);
+	}
+	add_foreign_error(a, style);
+	json_object_put(body);
+}
+
+void handle_infer(struct api *api, struct request *r, struct answer *a)
+{
+	struct json_object *body = NULL;
+	struct err e;
+
+	if (request_is_type(r, "application/json") &&
+	    (body = json_parse_object(r->body.data, r->body.len, &e)) == NULL) {
+		answer_error_with(a, "BAD_REQUEST", e.msg, NULL);
+		return;
+	}
+	call_model((struct worker *)api, r, a, r->args[0], body, UPSTREAM_INFER);
+	json_object_put(body);
+}
+
+void handle_chat_completions(struct api *api, struct request *r, struct answer *a)
+{
+	call_named(api, r, a, UPSTREAM_CHAT, STYLE_OPENAI);
+}
+
+void handle_embeddings(struct api *api, struct request *r, struct answer *a)
+{
+	call_named(api, r, a, UPSTREAM_EMBEDDINGS, STYLE_OPENAI);
+}
+
+void handle_ollama_generate(struct api *api, struct request *r, struct answer *a)
+{
+	call_named(api, r, a, UPSTREAM_OLLAMA_GENERATE, STYLE_OLLAMA);
+}
+
+void handle_ollama_chat(struct api *api, struct request *r, struct answer *a)
+{
+	call_named(api, r, a, UPSTREAM_OLLAMA_CHAT, STYLE_OLLAMA);
+}
+
+/* The models, each as one() words it, in an array of the name; NULL after filling in the error. */
+static struct json_object *list_models(struct api *api, struct request *r, struct answer *a,
+    struct json_object *(*one)(struct json_object *model), enum style style)
+{
+	struct worker *w = (struct worker *)api;
+	struct json_object *ask = new_ask(w), *decision, *models, *list = NULL;
+	char id[UUID_TEXT_LEN + 1];
+
+	json_object_object_add(ask, "list", json_object_new_boolean(true));
+	decision = permits_ask(w->permits, ask, w->event_fd, r->fcgi->ipcFd, id);
+	if (decision == NULL) {
+		answer_error(a, "INTERNAL_ERROR");
+	} else if (strcmp(api_outcome(decision), "OK") != 0) {
+		refuse(a, decision);
+	} else if (json_object_object_get_ex(decision, "models", &models)) {
+		list = json_object_new_array();
+		for (size_t i = 0; i < json_object_array_length(models); i++)
+			json_object_array_add(list, one(json_object_array_get_idx(models, i)));
+	}
+	add_foreign_error(a, style);
+	json_object_put(decision);
+	return list;
+}
+
+static struct json_object *openai_model(struct json_object *model)
+{
+	struct json_object *o = json_object_new_object();
+
+	add_text(o, "id", text(model, "model"));
+	add_text(o, "object", "model");
+	json_object_object_add(o, "created", json_object_new_int64(number(model, "created")));
+	add_text(o, "owned_by", text(model, "provider"));
+	return o;
+}
+
+static struct json_object *ollama_model(struct json_object *model)
+{
+	struct json_object *o = json_object_new_object();
+
+	add_text(o, "name", text(model, "model"));
+	add_text(o, "model", text(model, "model"));
+	add_text(o, "modified_at", text(model, "created_at"));
+	json_object_object_add(o, "size", json_object_new_int(0));
+	json_object_object_add(o, "digest", json_object_new_string(""));
+	json_object_object_add(o, "details", json_object_new_object());
+	return o;
+}
+
+static void answer_list(struct answer *a, const char *name, struct json_object *list, const char *object)
+{
+	struct json_object *json;
+
+	if (list == NULL)
+		return;
+	json = json_object_new_object();
+	add_text(json, "object", object);
+	json_object_object_add(json, name, list);
+	answer_json(a, 200, json);
+}
+
+void handle_openai_models(struct api *api, struct request *r, struct answer *a)
+{
+	answer_list(a, "data", list_models(api, r, a, openai_model, STYLE_OPENAI), "list");
+}
+
+void handle_ollama_tags(struct api *api, struct request *r, struct answer *a)
+{
+	answer_list(a, "models", list_models(api, r, a, ollama_model, STYLE_OLLAMA), NULL);
+}

@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fcgi/permits.h"
+
+#include "common/clock.h"
+#include "common/dbq.h"
+#include "common/log.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum { RENEW_FIRST_MS = 300, RETRY_MS = 250, CHANNEL_LEN = 7 + 32, FAREWELL_MS = 2000 };
+
+enum state {
+	ASK,      /* to be asked, or asked again */
+	ASKED,    /* the database has it */
+	WAITING,  /* in the database's queue */
+	GIVE_UP,  /* to be taken out of the queue */
+	GIVEN_UP, /* the database has that */
+	HELD,     /* granted */
+	RELEASE,  /* to be given back */
+	RELEASED, /* the database has that */
+	LEAVE,    /* to be given back or taken out, whichever it is: nobody here waits for the answer any more */
+	LEFT,     /* the database has that */
+};
+
+/* One request, from the ask to the end of its permit. */
+struct entry {
+	struct entry *next;
+	enum state state;
+	char id[UUID_TEXT_LEN + 1];
+	struct json_object *ask;
+	struct json_object *answer; /* for the thread that waits */
+	int event_fd;               /* of that thread; -1: none waits */
+	int64_t give_up_at;         /* ASK, ASKED: the database does not answer; WAITING: the deadline */
+	bool gone;                  /* the client has hung up */
+};
+
+struct permits {
+	const struct conf *conf;
+	struct dbq *dbq;
+	pthread_t thread;
+	pthread_mutex_t lock; /* of entries and stopping; what is below is the thread's own */
+	struct entry *entries;
+	bool stopping;
+	_Atomic bool ending;
+	int wake;
+	char holder[UUID_TEXT_LEN + 1], channel[CHANNEL_LEN + 1];
+	bool in_flight, notified;
+	int64_t poll_at, renew_at, renew_ms, retry_at;
+};
+
+static void signal_fd(int fd)
+{
+	uint64_t one = 1;
+
+	if (write(fd, &one, sizeof one) < 0)
+		return; /* its counter is full: it is awake */
+}
+
+static void drain_fd(int fd)
+{
+	uint64_t n;
+
+	if (read(fd, &n, sizeof n) < 0)
+		return;
+}
+
+static void entry_free(struct entry *e)
+{
+	json_object_put(e->ask);
+	json_object_put(e->answer);
+	free(e);
+}
+
+/* Hands the thread that waits its answer; takes over answer. */
+static void tell(struct entry *e, struct json_object *answer)
+{
+	json_object_put(e->answer);
+	e->answer = answer;
+	if (e->event_fd >= 0)
+		signal_fd(e->event_fd);
+}
+
+static void tell_outcome(struct entry *e, const char *outcome)
+{
+	struct json_object *answer = json_object_new_object();
+
+	json_object_object_add(answer, "outcome", json_object_new_string(outcome));
+	tell(e, answer);
+}
+
+static const char *text_of(struct json_object *o, const char *name)
+{
+	struct json_object *m;
+	const char *text = json_object_object_get_ex(o, name, &m) ? json_object_get_string(m) : NULL;
+
+	return text != NULL ? text : "";
+}
+
+static struct entry *find(struct permits *p, const char *id)
+{
+	for (struct entry *e = p->entries; e != NULL; e = e->next)
+		if (strcmp(e->id, id) == 0)
+			return e;
+	return NULL;
+}
+
+static void forget(struct permits *p, struct entry *gone)
+{
+	for (struct entry **e = &p->entries; *e != NULL; e = &(*e)->next) {
+		if (*e == gone) {
+			*e = gone->next;
+			entry_free(gone);
+			return;
+		}
+	}
+}
+
+/* --- what the database is told */
+
+static void add_cancel(struct json_object *list, const struct entry *e, bool keep)
+{
+	struct json_object *o = json_object_new_object(), *model;
+
+	json_object_object_add(o, "id", json_object_new_string(e->id));
+	json_object_object_get_ex(e->ask, "model", &model);
+	json_object_object_add(o, "model", json_object_get(model));
+	json_object_object_add(o, "keep", json_object_new_boolean(keep));
+	json_object_array_add(list, o);
+}
+
+/* An entry's part of the news; its state moves on. True if there is any. */
+static bool add_news(struct entry *e, struct json_object *ask, struct json_object *cancel, struct json_object *release)
+{
+	if (e->answer != NULL && e->state != LEAVE)
+		return false; /* decided, only not fetched yet */
+	switch (e->state) {
+	case ASK:
+		json_object_array_add(ask, json_object_get(e->ask));
+		e->state = ASKED;
+		return true;
+	case GIVE_UP:
+		add_cancel(cancel, e, !e->gone);
+		e->state = GIVEN_UP;
+		return true;
+	case RELEASE:
+		json_object_array_add(release, json_object_new_string(e->id));
+		e->state = RELEASED;
+		return true;
+	case LEAVE:
+		add_cancel(cancel, e, false);
+		e->state = LEFT;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool is_to_be_renewed(const struct entry *e)
+{
+	return e->state == HELD || e->state == WAITING || e->state == ASKED || e->state == GIVEN_UP;
+}
+
+static bool is_due(const struct permits *p, int64_t now)
+{
+	return (p->poll_at <= now) || (p->renew_at <= now && p->entries != NULL);
+}
+
+/* Collects what there is to say; NULL if nothing. Called with the lock. */
+static struct json_object *collect(struct permits *p, int64_t now)
+{
+	struct json_object *news = json_object_new_object(), *ask = json_object_new_array(),
+			   *cancel = json_object_new_array(), *release = json_object_new_array(), *renew;
+	bool any = is_due(p, now);
+
+	json_object_object_add(news, "ask", ask);
+	json_object_object_add(news, "cancel", cancel);
+	json_object_object_add(news, "release", release);
+	for (struct entry *e = p->entries; e != NULL; e = e->next)
+		any |= add_news(e, ask, cancel, release);
+	if (p->renew_at <= now) {
+		renew = json_object_new_array();
+		for (struct entry *e = p->entries; e != NULL; e = e->next)
+			if (is_to_be_renewed(e))
+				json_object_array_add(renew, json_object_new_string(e->id));
+		json_object_object_add(news, "renew", renew);
+		p->renew_at = now + p->renew_ms;
+	}
+	if (any)
+		return news;
+	json_object_put(news);
+	return NULL;
+}
+
+/* --- what the database says */
+
+static void take_answer(struct permits *p, struct json_object *o)
+{
+	const char *outcome = text_of(o, "outcome");
+	struct entry *e = find(p, text_of(o, "id"));
+	struct json_object *ms;
+
+	if (e == NULL)
+		return;
+	if (e->state == LEFT) {
+		forget(p, e);
+	} else if (strcmp(outcome, "GRANTED") == 0) {
+		e->state = HELD;
+		tell(e, json_object_get(o));
+	} else if (strcmp(outcome, "WAITING") == 0) {
+		if (e->state == ASKED) {
+			e->state = WAITING;
+			json_object_object_get_ex(o, "deadline_ms", &ms);
+			e->give_up_at = clock_ms() + json_object_get_int64(ms);
+		}
+	} else if (e->state == ASKED || e->state == GIVEN_UP) {
+		tell(e, json_object_get(o));
+	}
+}
+
+static void take_array(struct permits *p, struct json_object *o, const char *name)
+{
+	struct json_object *list;
+
+	if (!json_object_object_get_ex(o, name, &list))
+		return;
+	for (size_t i = 0; i < json_object_array_length(list); i++)
+		take_answer(p, json_object_array_get_idx(list, i));
+}
+
+static void take_result(struct permits *p, struct json_object *o)
+{
+	struct json_object *ms;
+
+	take_array(p, o, "answers");
+	take_array(p, o, "granted");
+	if (json_object_object_get_ex(o, "renew_ms", &ms))
+		p->renew_ms = json_object_get_int64(ms);
+	p->poll_at = json_object_object_get_ex(o, "next_ms", &ms) && ms != NULL ? clock_ms() + json_object_get_int64(ms)
+										: INT64_MAX;
+	for (struct entry *e = p->entries, *next; e != NULL; e = next) {
+		next = e->next;
+		if (e->state == RELEASED || e->state == LEFT)
+			forget(p, e);
+	}
+}
+
+/* Nobody knows what of it happened; all of it may be said again. */
+static void take_failure(struct permits *p, const char *error)
+{
+	log_warning("permits: %s", error);
+	for (struct entry *e = p->entries; e != NULL; e = e->next) {
+		if (e->state == ASKED || e->state == WAITING) {
+			e->give_up_at = e->state == ASKED ? e->give_up_at : clock_ms() + p->conf->db_timeout_ms;
+			e->state = ASK;
+		} else if (e->state == GIVEN_UP) {
+			e->state = GIVE_UP;
+		} else if (e->state == RELEASED) {
+			e->state = RELEASE;
+		} else if (e->state == LEFT) {
+			e->state = LEAVE;
+		}
+	}
+	p->retry_at = clock_ms() + RETRY_MS;
+	p->poll_at = INT64_MAX;
+}
+
+static void on_result(void *arg, PGresult *result, const char *error)
+{
+	struct permits *p = arg;
+	struct json_object *o = NULL;
+
+	if (result != NULL && PQresultStatus(result) == PGRES_TUPLES_OK)
+		o = json_tokener_parse(PQgetvalue(result, 0, 0));
+	pthread_mutex_lock(&p->lock);
+	p->in_flight = false;
+	if (o != NULL)
+		take_result(p, o);
+	else
+		take_failure(p, error != NULL && *error != '\0' ? error : "the database gave no answer");
+	pthread_mutex_unlock(&p->lock);
+	json_object_put(o);
+}
+
+/* --- the thread */
+
+/* Deadlines, clients that hung up, a database that stays away. Called with the lock. */
+static void look_at_time(struct permits *p, int64_t now)
+{
+	for (struct entry *e = p->entries; e != NULL; e = e->next) {
+		if (e->event_fd < 0 || e->answer != NULL)
+			continue;
+		if (e->state == WAITING && (e->gone || now >= e->give_up_at)) {
+			e->state = GIVE_UP;
+			e->give_up_at = now + p->conf->db_timeout_ms;
+		} else if (e->state == ASK && e->gone) {
+			e->state = LEAVE;
+			tell_outcome(e, "CANCELLED");
+		} else if ((e->state == ASK || e->state == GIVE_UP) && now >= e->give_up_at) {
+			e->state = LEAVE; /* it may wait or be granted without our knowing */
+			tell_outcome(e, "DB_UNAVAILABLE");
+		}
+	}
+}
+
+static int64_t next_time(struct permits *p)
+{
+	int64_t at = p->poll_at;
+
+	if (p->entries != NULL && p->renew_at < at)
+		at = p->renew_at;
+	for (struct entry *e = p->entries; e != NULL; e = e->next)
+		if ((e->state == WAITING || e->state == ASK || e->state == GIVE_UP) && e->event_fd >= 0 &&
+		    e->give_up_at < at)
+			at = e->give_up_at;
+	return at > p->retry_at ? at : p->retry_at;
+}
+
+static void speak(struct permits *p, int64_t now)
+{
+	struct json_object *news = NULL;
+
+	pthread_mutex_lock(&p->lock);
+	look_at_time(p, now);
+	if (!p->in_flight && now >= p->retry_at)
+		news = collect(p, now);
+	pthread_mutex_unlock(&p->lock);
+	if (news == NULL)
+		return;
+	p->in_flight = true;
+	p->poll_at = INT64_MAX;
+	if (dbq_submit(p->dbq, "SELECT camserver.permit_exchange($1::uuid, $2::jsonb)", 2,
+		(const char *[]){p->holder, json_object_to_json_string_ext(news, JSON_C_TO_STRING_PLAIN)}, on_result,
+		p) < 0)
+		on_result(p, NULL, "out of memory");
+	json_object_put(news);
+}
+
+static void wait_for_news(struct permits *p)
+{
+	struct pollfd fds[2] = {
+	    {.fd = p->wake, .events = POLLIN}, {.fd = dbq_fd(p->dbq), .events = dbq_events(p->dbq)}};
+	int64_t now = clock_ms(), at = dbq_wake_at(p->dbq), mine;
+
+	pthread_mutex_lock(&p->lock);
+	mine = p->in_flight ? INT64_MAX : next_time(p);
+	pthread_mutex_unlock(&p->lock);
+	at = mine < at ? mine : at;
+	poll(fds, 2, at <= now ? 0 : at - now > 1000 ? 1000 : (int)(at - now));
+	if (fds[0].revents != 0)
+		drain_fd(p->wake);
+}
+
+static void *run(void *arg)
+{
+	struct permits *p = arg;
+
+	while (!p->ending) {
+		int64_t now = clock_ms();
+
+		speak(p, now);
+		dbq_step(p->dbq, now);
+		p->notified |= dbq_notified(p->dbq);
+		if (p->notified && !p->in_flight) {
+			p->notified = false;
+			p->poll_at = 0;
+		}
+		wait_for_news(p);
+	}
+	return NULL;
+}
+
+struct permits *permits_new(const struct conf *conf, struct err *e)
+{
+	struct permits *p = calloc(1, sizeof *p);
+	char *c;
+
+	if (p == NULL || (p->dbq = dbq_new(conf->database_url, "gateway.fcgi", (int)conf->db_timeout_ms)) == NULL) {
+		err_set(e, "out of memory");
+		free(p);
+		return NULL;
+	}
+	p->conf = conf;
+	p->poll_at = INT64_MAX;
+	p->renew_ms = RENEW_FIRST_MS;
+	ident_new_uuid(p->holder);
+	c = stpcpy(p->channel, "permit_");
+	for (const char *h = p->holder; *h != '\0'; h++)
+		if (*h != '-')
+			*c++ = *h;
+	*c = '\0';
+	dbq_listen(p->dbq, p->channel);
+	pthread_mutex_init(&p->lock, NULL);
+	p->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (p->wake < 0 || pthread_create(&p->thread, NULL, run, p) != 0) {
+		err_set(e, "cannot start the thread that keeps the permits");
+		if (p->wake >= 0)
+			close(p->wake);
+		dbq_free(p->dbq);
+		free(p);
+		return NULL;
+	}
+	return p;
+}
+
+void permits_stop(struct permits *p)
+{
+	pthread_mutex_lock(&p->lock);
+	p->stopping = true;
+	for (struct entry *e = p->entries; e != NULL; e = e->next) {
+		if (e->event_fd >= 0 && e->answer == NULL) {
+			e->state = LEAVE;
+			tell_outcome(e, "SHUTTING_DOWN");
+		}
+	}
+	pthread_mutex_unlock(&p->lock);
+	signal_fd(p->wake);
+}
+
+static bool is_empty(struct permits *p)
+{
+	bool empty;
+
+	pthread_mutex_lock(&p->lock);
+	empty = p->entries == NULL;
+	pthread_mutex_unlock(&p->lock);
+	return empty;
+}
+
+void permits_free(struct permits *p)
+{
+	int64_t until = clock_ms() + FAREWELL_MS;
+
+	if (p == NULL)
+		return;
+	while (!is_empty(p) && clock_ms() < until)
+		usleep(10000);
+	p->ending = true;
+	signal_fd(p->wake);
+	pthread_join(p->thread, NULL);
+	while (p->entries != NULL)
+		forget(p, p->entries);
+	pthread_mutex_destroy(&p->lock);
+	close(p->wake);
+	dbq_free(p->dbq);
+	free(p);
+}
+
+/* The answer, if there is one by now; then nobody waits for the entry any more. */
+static struct json_object *collect_answer(struct permits *p, struct entry *e)
+{
+	struct json_object *answer;
+
+	pthread_mutex_lock(&p->lock);
+	answer = e->answer;
+	if (answer != NULL) {
+		e->answer = NULL;
+		e->event_fd = -1;
+		if (e->state != HELD && e->state != LEAVE && e->state != LEFT)
+			forget(p, e);
+	}
+	pthread_mutex_unlock(&p->lock);
+	return answer;
+}
+
+static void mark_gone(struct permits *p, struct entry *e)
+{
+	pthread_mutex_lock(&p->lock);
+	e->gone = true;
+	pthread_mutex_unlock(&p->lock);
+	signal_fd(p->wake);
+}
+
+/* Who came first asks first. */
+static struct entry **last_of(struct permits *p)
+{
+	struct entry **e = &p->entries;
+
+	while (*e != NULL)
+		e = &(*e)->next;
+	return e;
+}
+
+struct json_object *permits_ask(
+    struct permits *p, struct json_object *ask, int event_fd, int client_fd, char ret_id[UUID_TEXT_LEN + 1])
+{
+	struct pollfd fds[2] = {{.fd = event_fd, .events = POLLIN}, {.fd = client_fd, .events = POLLRDHUP}};
+	struct entry *e = calloc(1, sizeof *e);
+	struct json_object *answer;
+
+	drain_fd(event_fd);
+	ident_new_uuid(ret_id);
+	json_object_object_add(ask, "id", json_object_new_string(ret_id));
+	if (e == NULL) {
+		json_object_put(ask);
+		return NULL;
+	}
+	*e = (struct entry){.ask = ask, .event_fd = event_fd, .give_up_at = clock_ms() + p->conf->db_timeout_ms};
+	strcpy(e->id, ret_id);
+	pthread_mutex_lock(&p->lock);
+	*last_of(p) = e;
+	if (p->stopping) {
+		e->state = LEAVE;
+		tell_outcome(e, "SHUTTING_DOWN");
+	}
+	pthread_mutex_unlock(&p->lock);
+	signal_fd(p->wake);
+	while ((answer = collect_answer(p, e)) == NULL) {
+		if (poll(fds, 2, -1) > 0 && (fds[1].revents & (POLLHUP | POLLRDHUP | POLLERR)) != 0) {
+			fds[1].fd = -1;
+			mark_gone(p, e);
+		}
+		drain_fd(event_fd);
+	}
+	return answer;
+}
+
+void permits_release(struct permits *p, const char *id)
+{
+	struct entry *e;
+
+	pthread_mutex_lock(&p->lock);
+	e = find(p, id);
+	if (e != NULL)
+		e->state = RELEASE;
+	pthread_mutex_unlock(&p->lock);
+	signal_fd(p->wake);
+}

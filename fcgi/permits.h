@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The permits of this process. All threads' asks and releases go through one thread and one database connection: what
+ * comes while a call is under way goes with the next one, so callers that arrive together share a transaction, and
+ * nobody waits holding a connection. */
+#ifndef CAM_PERMITS_H
+#define CAM_PERMITS_H
+
+#include "common/conf.h"
+#include "common/err.h"
+#include "common/ident.h"
+
+#include <json-c/json.h>
+#include <stdbool.h>
+
+struct permits;
+
+/* Starts the thread. conf must live on. */
+struct permits *permits_new(const struct conf *conf, struct err *e);
+/* From now on nobody waits any more: asks are answered with SHUTTING_DOWN. */
+void permits_stop(struct permits *p);
+/* Gives back what is left, waits a moment for that, and ends the thread. NULL is allowed. */
+void permits_free(struct permits *p);
+
+/* Asks for a permit as permit_exchange() takes it - ask gets its "id" here, and becomes this function's - and waits
+ * until that is decided, or until the other end of client_fd hangs up. Returns the answer, with its "outcome", which
+ * the caller puts back. Whatever it is but GRANTED, there is no permit. event_fd is the thread's own, to wait with. */
+struct json_object *permits_ask(
+    struct permits *p, struct json_object *ask, int event_fd, int client_fd, char ret_id[UUID_TEXT_LEN + 1]);
+/* The call with this permit is over. Does not wait; the database hears of it at the next chance. */
+void permits_release(struct permits *p, const char *id);
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fcgi/relay.h"
+
+#include "common/buf.h"
+#include "config.h"
+
+#include <curl/curl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum {
+	IDLE_SEC = 90,
+	CONNECT_MS = 5000,
+	KEEPALIVE_SEC = 30,
+	WAIT_MS = 1000,
+	HEADERS_MAX = 16 * 1024,
+	IDLE_PER_HOST = 32
+};
+
+struct relay {
+	CURLM *multi;
+	CURL *easy;
+	const _Atomic bool *stop;
+	struct curl_slist *headers;
+	struct buf answer_headers; /* of the upstream, those that are passed on */
+	const struct relay_request *request;
+	FCGX_Request *fcgi;
+	bool head_sent, client_gone;
+	char error[CURL_ERROR_SIZE];
+};
+
+struct relay *relay_new(const _Atomic bool *stop)
+{
+	struct relay *r = calloc(1, sizeof *r);
+
+	if (r == NULL)
+		return NULL;
+	r->stop = stop;
+	r->multi = curl_multi_init();
+	r->easy = curl_easy_init();
+	buf_init(&r->answer_headers, HEADERS_MAX);
+	if (r->multi == NULL || r->easy == NULL) {
+		relay_free(r);
+		return NULL;
+	}
+	curl_multi_setopt(r->multi, CURLMOPT_MAXCONNECTS, (long)IDLE_PER_HOST);
+	return r;
+}
+
+void relay_free(struct relay *r)
+{
+	if (r == NULL)
+		return;
+	curl_easy_cleanup(r->easy);
+	curl_multi_cleanup(r->multi);
+	buf_free(&r->answer_headers);
+	free(r);
+}
+
+/* What concerns the connection to the upstream stays there. */
+static bool is_passed_on(const char *line, size_t len)
+{
+	static const char *const names[] = {
+	    "content-type:", "content-length:", "content-encoding:", "retry-after:", "x-request-id:", "openai-"};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (len >= strlen(names[i]) && strncasecmp(line, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
+static size_t take_header(char *line, size_t size, size_t n, void *arg)
+{
+	struct relay *r = arg;
+	size_t len = size * n;
+
+	if (len > 5 && strncmp(line, "HTTP/", 5) == 0)
+		buf_reset(&r->answer_headers); /* of a 100 Continue or the like */
+	else if (is_passed_on(line, len) && buf_append(&r->answer_headers, line, len) < 0)
+		return 0;
+	return len;
+}
+
+/* True while the client is there. */
+static bool flush(struct relay *r)
+{
+	if (FCGX_FFlush(r->fcgi->out) != 0)
+		r->client_gone = true;
+	return !r->client_gone;
+}
+
+static bool send_head(struct relay *r)
+{
+	long status = 0;
+
+	curl_easy_getinfo(r->easy, CURLINFO_RESPONSE_CODE, &status);
+	r->head_sent = true;
+	FCGX_FPrintF(r->fcgi->out, "Status: %d\r\n", (int)status);
+	FCGX_PutS(
+	    "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nX-Accel-Buffering: no\r\n", r->fcgi->out);
+	FCGX_PutStr(r->answer_headers.data, (int)r->answer_headers.len, r->fcgi->out);
+	FCGX_PutS(r->request->headers, r->fcgi->out);
+	FCGX_PutS("\r\n", r->fcgi->out);
+	return flush(r);
+}
+
+static size_t take_body(char *data, size_t size, size_t n, void *arg)
+{
+	struct relay *r = arg;
+	size_t len = size * n;
+
+	if (!r->head_sent && !send_head(r))
+		return 0;
+	if (FCGX_PutStr(data, (int)len, r->fcgi->out) != (int)len)
+		r->client_gone = true;
+	return flush(r) ? len : 0;
+}
+
+static int add_header(struct relay *r, const char *name, const char *value)
+{
+	struct curl_slist *longer;
+	char line[8192];
+
+	if (snprintf(line, sizeof line, "%s%s", name, value) >= (int)sizeof line)
+		return -1;
+	longer = curl_slist_append(r->headers, line);
+	if (longer == NULL)
+		return -1;
+	r->headers = longer;
+	return 0;
+}
+
+static int set_options(struct relay *r, const struct relay_request *q)
+{
+	curl_easy_reset(r->easy);
+	/* No waiting for "100 Continue". */
+	if (add_header(r, "Expect:", "") < 0 || add_header(r, "Content-Type: ", q->type) < 0 ||
+	    (*q->authorization != '\0' && add_header(r, q->authorization, "") < 0) ||
+	    (q->accept != NULL && add_header(r, "Accept: ", q->accept) < 0))
+		return -1;
+	curl_easy_setopt(r->easy, CURLOPT_URL, q->url);
+	curl_easy_setopt(r->easy, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(r->easy, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(r->easy, CURLOPT_ERRORBUFFER, r->error);
+	curl_easy_setopt(r->easy, CURLOPT_HTTPHEADER, r->headers);
+	curl_easy_setopt(r->easy, CURLOPT_POST, 1L);
+	curl_easy_setopt(r->easy, CURLOPT_POSTFIELDS, q->body);
+	curl_easy_setopt(r->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)q->len);
+	curl_easy_setopt(r->easy, CURLOPT_HEADERFUNCTION, take_header);
+	curl_easy_setopt(r->easy, CURLOPT_HEADERDATA, r);
+	curl_easy_setopt(r->easy, CURLOPT_WRITEFUNCTION, take_body);
+	curl_easy_setopt(r->easy, CURLOPT_WRITEDATA, r);
+	curl_easy_setopt(r->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
+	curl_easy_setopt(r->easy, CURLOPT_TIMEOUT_MS, q->timeout_ms);
+	curl_easy_setopt(r->easy, CURLOPT_MAXAGE_CONN, (long)IDLE_SEC);
+	curl_easy_setopt(r->easy, CURLOPT_TCP_KEEPALIVE, 1L);
+	curl_easy_setopt(r->easy, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_SEC);
+	curl_easy_setopt(r->easy, CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_SEC);
+	curl_easy_setopt(r->easy, CURLOPT_TCP_NODELAY, 1L);
+	curl_easy_setopt(r->easy, CURLOPT_USERAGENT, "camserver/" PACKAGE_VERSION);
+	/* In an environment with a proxy configured, upstreams are still reached directly. */
+	curl_easy_setopt(r->easy, CURLOPT_PROXY, "");
+	return 0;
+}
+
+static bool client_is_there(struct relay *r)
+{
+	struct pollfd p = {.fd = r->fcgi->ipcFd, .events = POLLRDHUP};
+
+	if (poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLRDHUP | POLLERR)) != 0)
+		r->client_gone = true;
+	return !r->client_gone;
+}
+
+/* Until the transfer has ended or must: the client's end of the connection is watched along with the upstream's. */
+static CURLcode transfer(struct relay *r)
+{
+	struct curl_waitfd client = {.fd = r->fcgi->ipcFd, .events = 0};
+	CURLcode code = CURLE_ABORTED_BY_CALLBACK;
+	int running = 1, left;
+	CURLMsg *message;
+
+	while (running > 0) {
+		if (curl_multi_perform(r->multi, &running) != CURLM_OK)
+			return CURLE_FAILED_INIT;
+		if (running > 0 && (!client_is_there(r) || *r->stop))
+			return code;
+		if (running > 0)
+			curl_multi_poll(r->multi, &client, 1, WAIT_MS, NULL);
+	}
+	while ((message = curl_multi_info_read(r->multi, &left)) != NULL)
+		if (message->msg == CURLMSG_DONE)
+			code = message->data.result;
+	return code;
+}
+
+enum relay_end relay_run(struct relay *r, const struct relay_request *request, FCGX_Request *fcgi, struct err *e)
+{
+	CURLcode code = CURLE_OUT_OF_MEMORY;
+
+	r->request = request;
+	r->fcgi = fcgi;
+	r->head_sent = r->client_gone = false;
+	r->error[0] = '\0';
+	buf_reset(&r->answer_headers);
+	if (set_options(r, request) == 0 && curl_multi_add_handle(r->multi, r->easy) == CURLM_OK) {
+		code = transfer(r);
+		if (code == CURLE_OK && !r->head_sent)
+			send_head(r);
+		curl_multi_remove_handle(r->multi, r->easy);
+	}
+	curl_slist_free_all(r->headers);
+	r->headers = NULL;
+	err_set(e, "%s", r->error[0] != '\0' ? r->error : curl_easy_strerror(code));
+	if (r->client_gone)
+		return RELAY_CLIENT_GONE;
+	if (code == CURLE_OK)
+		return RELAY_DONE;
+	if (r->head_sent)
+		return RELAY_BROKEN;
+	return code == CURLE_OPERATION_TIMEDOUT ? RELAY_TIMEOUT : RELAY_FAILED;
+}

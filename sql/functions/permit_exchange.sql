@@ -1,0 +1,50 @@
+-- permit_exchange(holder, news): all that a process has to say about permits and all that it has to be told, in one round
+-- trip and one transaction, however many threads it speaks for.
+--   p_news  {"release": [uuid], "cancel": as permit_cancel takes it, "ask": as permit_acquire takes it, "renew": [uuid]}
+--           an element of ask without "caller" says who is calling as caller_identify takes it ("token", "remote_user",
+--           "session"; any role will do); with "list" it only wants to know the models
+-- Returns jsonb: answers (an array, of ask and cancel, in that order), granted and next_ms as permit_poll, renew_ms: how
+-- often to renew.
+-- Locks: permit_lock of all models concerned at once.
+CREATE OR REPLACE FUNCTION camserver.permit_exchange(p_holder uuid, p_news jsonb) RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
+DECLARE
+    v_release uuid[] := ARRAY(SELECT jsonb_array_elements_text(p_news->'release')::uuid);
+    v_answers jsonb := '[]';
+    v_asks jsonb := '[]';
+    v_ask jsonb;
+    v_who record;
+    v_polled jsonb;
+BEGIN
+    FOR v_ask IN SELECT jsonb_array_elements(p_news->'ask') LOOP
+        IF v_ask ? 'caller' THEN
+            v_asks := v_asks || v_ask;
+            CONTINUE;
+        END IF;
+        SELECT * INTO v_who FROM caller_identify('viewer', (v_ask->>'token')::bytea, v_ask->>'remote_user', v_ask->>'session');
+        IF v_who.user_id IS NULL THEN
+            v_answers := v_answers || jsonb_build_object('id', v_ask->'id', 'outcome', 'UNAUTHORIZED');
+        ELSIF v_ask ? 'list' THEN
+            v_answers := v_answers || (model_list() || jsonb_build_object('id', v_ask->'id'));
+        ELSE
+            v_asks := v_asks || (v_ask || jsonb_build_object('caller', v_who.user_id));
+        END IF;
+    END LOOP;
+    PERFORM permit_lock(ARRAY(
+        SELECT r->>'model' FROM jsonb_array_elements(v_asks || coalesce(p_news->'cancel', '[]')) r
+        UNION SELECT p.model FROM permits p WHERE p.permit_id = ANY (v_release)
+        UNION SELECT w.model FROM permit_waiters w WHERE w.holder = p_holder),
+        ARRAY(SELECT unnest(p.bucket_ids) FROM permits p WHERE p.permit_id = ANY (v_release)));
+    IF p_news ? 'renew' THEN
+        PERFORM permit_renew(p_holder, ARRAY(SELECT jsonb_array_elements_text(p_news->'renew')::uuid));
+    END IF;
+    PERFORM permit_release(v_release, p_holder);
+    IF v_asks <> '[]' THEN
+        v_answers := v_answers || permit_acquire(p_holder, v_asks);
+    END IF;
+    IF jsonb_array_length(p_news->'cancel') > 0 THEN
+        v_answers := v_answers || permit_cancel(p_news->'cancel', p_holder);
+    END IF;
+    v_polled := permit_poll(p_holder);
+    RETURN v_polled || jsonb_build_object('answers', v_answers, 'renew_ms', round(setting_number('permit_ttl_sec') * 1000 / 3));
+END $$;

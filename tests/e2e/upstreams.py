@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A model provider for tests: a real HTTP server on loopback that speaks enough of OpenAI's and Ollama's API, and
+misbehaves when the prompt says so: "hang", "fail", "cut", "slow"."""
+
+import http.server
+import json
+import threading
+
+
+class Upstream:
+    def __init__(self):
+        self.calls = []  # (path, body, Authorization)
+        self.running = self.most = 0
+        self.ended_early = 0
+        self.lock = threading.Lock()
+        self.hold = threading.Event()  # "hang" and "slow" wait for it
+        upstream = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *args):
+                pass
+
+            def do_POST(self):
+                upstream.serve(self)
+
+        class Server(http.server.ThreadingHTTPServer):
+            request_queue_size = 1024
+            daemon_threads = True
+
+        self.server = Server(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.hold.set()
+        self.server.shutdown()
+        self.server.server_close()
+
+    def serve(self, request):
+        text = request.rfile.read(int(request.headers.get("Content-Length", 0)))
+        try:
+            body = json.loads(text)
+        except ValueError:
+            body = {}
+        with self.lock:
+            self.calls.append((request.path, body, request.headers.get("Authorization")))
+            self.running += 1
+            self.most = max(self.most, self.running)
+        try:
+            self.answer(request, body)
+        except OSError:
+            with self.lock:
+                self.ended_early += 1
+        finally:
+            with self.lock:
+                self.running -= 1
+
+    def answer(self, request, body):
+        prompt = body.get("prompt") or (body.get("messages") or [{}])[-1].get("content") or ""
+        if prompt == "fail":
+            return self.send(request, {"error": {"message": "broken"}}, status=500)
+        if prompt == "cut":
+            request.close_connection = True
+            return request.connection.close()
+        if prompt == "hang":
+            self.hold.wait(60)
+        if request.path.endswith("/embeddings"):
+            return self.send(request, {"object": "list", "model": body["model"],
+                                       "data": [{"object": "embedding", "index": 0, "embedding": [0.5, 0.25]}],
+                                       "usage": {"prompt_tokens": 1, "total_tokens": 1}})
+        ollama = request.path.startswith("/api/")
+        if body.get("stream", ollama):
+            return self.stream(request, body, prompt, ollama)
+        if ollama:
+            return self.send(request, self.ollama(body, request.path, "Hello world", True))
+        self.send(request, {"id": "c1", "object": "chat.completion", "created": 1, "model": body.get("model"), "choices": [
+            {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "Hello world"}}],
+            "usage": {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}})
+
+    @staticmethod
+    def ollama(body, path, text, done):
+        part = {"message": {"role": "assistant", "content": text}} if path == "/api/chat" else {"response": text}
+        return {"model": body["model"], "created_at": "2026-01-01T00:00:00Z", "done": done, **part}
+
+    @staticmethod
+    def send(request, value, status=200):
+        data = json.dumps(value).encode()
+        request.send_response(status)
+        request.send_header("Content-Type", "application/json")
+        request.send_header("Content-Length", str(len(data)))
+        request.end_headers()
+        request.wfile.write(data)
+
+    def stream(self, request, body, prompt, ollama):
+        request.send_response(200)
+        request.send_header("Content-Type", "application/x-ndjson" if ollama else "text/event-stream")
+        request.send_header("Transfer-Encoding", "chunked")
+        request.end_headers()
+        words = ["Hello", " world"]
+        for n, word in enumerate(words):
+            if ollama:
+                line = json.dumps(self.ollama(body, request.path, word, n == 1)) + "\n"
+            else:
+                line = "data: " + json.dumps({"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": body["model"],
+                    "choices": [{"index": 0, "delta": {"content": word}, "finish_reason": "stop" if n == 1 else None}]}) + "\n\n"
+            self.chunk(request, line)
+            if prompt == "slow" and n == 0:
+                # One byte at a time is what shows that the other end has gone.
+                while not self.hold.wait(0.1):
+                    self.chunk(request, ": wait\n" if not ollama else "\n")
+        if not ollama:
+            self.chunk(request, "data: [DONE]\n\n")
+        request.wfile.write(b"0\r\n\r\n")
+
+    @staticmethod
+    def chunk(request, text):
+        data = text.encode()
+        request.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+        request.wfile.flush()
