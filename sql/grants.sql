@@ -15,13 +15,18 @@ BEGIN
             'lease_acquire', 'lease_heartbeat', 'lease_release',
             'system_status', 'suggest_get',
             'frame_ingest', 'camera_list', 'camera_latest', 'event_list', 'event_get',
-            'job_list', 'job_retry', 'job_cancel']),
+            'job_list', 'job_retry', 'job_cancel',
+            'pool_list', 'pool_put',
+            'worker_acquire', 'worker_poll', 'worker_leave', 'worker_release', 'worker_evict', 'worker_heartbeat']),
         ('camserver_dispatcher', ARRAY[
             'schema_version', 'dispatcher_register', 'dispatcher_heartbeat', 'dispatcher_stop',
             'health_report', 'counters_report', 'sweep_run', 'suggest_offer',
             'job_claim', 'job_fail', 'analysis_complete', 'schema_push_begin', 'schema_push_end',
-            'spool_expired', 'spool_removed']),
-        ('camserver_manager', ARRAY['schema_version']),
+            'spool_expired', 'spool_removed',
+            'worker_acquire', 'worker_poll', 'worker_leave', 'worker_release', 'worker_evict', 'worker_heartbeat']),
+        ('camserver_manager', ARRAY[
+            'schema_version', 'manager_register', 'manager_sync', 'manager_stop', 'pool_reap',
+            'worker_ready', 'worker_failed', 'worker_gone']),
         ('camserver_ops', ARRAY[
             'schema_version', 'system_status', 'setting_number', 'suggest_usage', 'stream_budget', 'rfc3339'])
     ) AS r (role_name, functions) LOOP

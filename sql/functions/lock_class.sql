@@ -6,5 +6,6 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         WHEN 'camera' THEN 22003      -- second key: cameras.lock_id
         WHEN 'suggest' THEN 22001     -- second key: 0
         WHEN 'stream' THEN 22002      -- second key: stream_servers.lock_id
+        WHEN 'pool' THEN 22006        -- second key: pools.lock_id
     END
 $$;

@@ -22,6 +22,7 @@ BEGIN
             WHEN 'admission_metrics' THEN metrics_record()
             WHEN 'jobs' THEN job_rescue()
             WHEN 'events' THEN event_close_stale()
+            WHEN 'pools' THEN pool_reap()
             WHEN 'prune' THEN prune() END;
         IF v_result IS NULL THEN
             RAISE EXCEPTION 'no function does the sweep "%"', v_sweep.name;
