@@ -1,13 +1,14 @@
--- manager_sync(manager, running, may_start): the rows and what really runs, put side by side. The manager heartbeats with
+-- manager_sync(manager, running, may_start, blind): the rows and what really runs, put side by side. The manager heartbeats with
 -- the ids of all that it runs, or is starting or stopping, on its host; it has one such call under way at a time, so that
--- the list holds everything that earlier answers gave it.
+-- the list holds everything that earlier answers gave it. p_blind names drivers that cannot be looked at now: their
+-- workers are left as they are.
 -- Returns jsonb: outcome OK or NOT_MANAGER (register again), and
 --   orphans  ids that run and should not: no row names them. To be killed.
 --   stop     [{worker_id, grace_ms}] that are to be stopped
 --   start    [{worker_id, token, ...}] that are to be started; taken on by this call. Empty unless may_start.
---   wait     how many starts are held back by the limit of starts at a time
 -- Rows of this host that nothing runs for are gone. Locks: the pools of those, ascending; then rows of starts, SKIP LOCKED.
-CREATE OR REPLACE FUNCTION camserver.manager_sync(p_manager uuid, p_running uuid[], p_may_start boolean) RETURNS jsonb
+CREATE OR REPLACE FUNCTION camserver.manager_sync(p_manager uuid, p_running uuid[], p_may_start boolean,
+    p_blind text[] DEFAULT '{}') RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
 DECLARE
     v_host text;
@@ -23,7 +24,8 @@ BEGIN
         RETURN '{"outcome": "NOT_MANAGER"}';
     END IF;
     FOR v_worker IN SELECT w.worker_id, w.pool, w.state FROM workers w JOIN pools p ON p.name = w.pool
-        WHERE w.host = v_host AND w.state <> 'gone' AND w.worker_id <> ALL (p_running) ORDER BY p.lock_id
+        WHERE w.host = v_host AND w.state <> 'gone' AND w.worker_id <> ALL (p_running)
+          AND coalesce(w.driver, '') <> ALL (p_blind) ORDER BY p.lock_id
     LOOP
         v_pool := pool_lock(v_worker.pool);
         v_now := clock_timestamp();
@@ -38,7 +40,7 @@ BEGIN
             ORDER BY w.requested_at, w.worker_id LIMIT greatest(v_room, 0) FOR UPDATE OF w SKIP LOCKED
         LOOP
             v_token := worker_change(v_worker.worker_id, 'wanted', v_worker.token, 'starting', clock_timestamp());
-            UPDATE workers SET host = v_host WHERE worker_id = v_worker.worker_id AND token = v_token;
+            UPDATE workers SET host = v_host, driver = v_worker.driver WHERE worker_id = v_worker.worker_id AND token = v_token;
             v_start := v_start || jsonb_build_object('worker_id', v_worker.worker_id, 'token', v_token,
                 'pool', v_worker.name, 'driver', v_worker.driver, 'command', to_jsonb(v_worker.command),
                 'image', v_worker.image, 'environment', v_worker.environment, 'health_path', v_worker.health_path,
@@ -53,6 +55,5 @@ BEGIN
             SELECT 1 FROM workers w WHERE w.worker_id = r AND w.state <> 'gone' AND w.host = v_host)),
         'stop', (SELECT coalesce(jsonb_agg(jsonb_build_object('worker_id', w.worker_id,
                 'grace_ms', (p.stop_grace_sec * 1000)::integer)), '[]')
-            FROM workers w JOIN pools p ON p.name = w.pool WHERE w.host = v_host AND w.state = 'stopping'),
-        'wait', (SELECT count(*) FROM workers WHERE state = 'wanted'));
+            FROM workers w JOIN pools p ON p.name = w.pool WHERE w.host = v_host AND w.state = 'stopping'));
 END $$;

@@ -72,6 +72,7 @@ CREATE TABLE camserver.workers (
     pool         text NOT NULL REFERENCES camserver.pools ON DELETE CASCADE,
     state        camserver.worker_state NOT NULL DEFAULT 'wanted',
     token        bigint NOT NULL DEFAULT nextval('camserver.worker_token_seq'),
+    driver       text,
     host         text,
     address      text,
     port         integer,

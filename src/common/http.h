@@ -23,10 +23,14 @@ struct http_part {
 struct http_request {
 	const char *method;
 	const char *url;
-	long timeout_ms;
+	long timeout_ms; /* 0: none */
 	const struct http_part *form; /* or NULL */
 	const char *json;             /* or NULL; copied */
+	const char *const *headers;   /* further header lines, NULL-terminated, or NULL */
+	const char *unix_socket;      /* or NULL */
 	size_t answer_max;
+	/* Takes the body piece by piece instead of answer_max and answer.body, with the same arg; or NULL. */
+	void (*piece)(void *arg, const char *data, size_t len);
 };
 
 struct http_answer {
