@@ -21,6 +21,10 @@ void handle_job_list(struct api *api, struct request *r, struct answer *a);
 void handle_job_retry(struct api *api, struct request *r, struct answer *a);
 void handle_job_cancel(struct api *api, struct request *r, struct answer *a);
 
+void handle_pool_list(struct api *api, struct request *r, struct answer *a);
+void handle_pool_get(struct api *api, struct request *r, struct answer *a);
+void handle_pool_put(struct api *api, struct request *r, struct answer *a);
+
 void handle_system_status(struct api *api, struct request *r, struct answer *a);
 void handle_suggest(struct api *api, struct request *r, struct answer *a);
 

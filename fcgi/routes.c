@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SMALL_BODY = 4 * 1024 };
+enum { SMALL_BODY = 4 * 1024, POOL_BODY = 64 * 1024 };
 
 static const struct route routes[] = {
     {"POST", "/api/modal/lease", "viewer", SMALL_BODY, handle_lease_acquire},
@@ -22,6 +22,9 @@ static const struct route routes[] = {
     {"GET", "/api/jobs", "operator", 0, handle_job_list},
     {"POST", "/api/jobs/{job_id}/retry", "operator", SMALL_BODY, handle_job_retry},
     {"POST", "/api/jobs/{job_id}/cancel", "operator", SMALL_BODY, handle_job_cancel},
+    {"GET", "/api/pools", "operator", 0, handle_pool_list},
+    {"GET", "/api/pools/{name}", "operator", 0, handle_pool_get},
+    {"PUT", "/api/pools/{name}", "operator", POOL_BODY, handle_pool_put},
     {"GET", "/api/system/status", "viewer", 0, handle_system_status},
     {"GET", "/api/suggest", "viewer", 0, handle_suggest},
     {"GET", "/healthz", NULL, 0, handle_healthz},

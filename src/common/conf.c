@@ -37,7 +37,7 @@ const struct conf_option conf_options[] = {
 	"whether a browser without a sign-in is a viewer, by a session cookie"},
     {"ENABLE_CONTAINER_POOLING", CONF_BOOL, AT(enable_container_pooling), "no", 0, 0, NULL,
 	"whether worker pools are used: workers start on demand and stop when idle"},
-    {"HEARTBEAT_INTERVAL", CONF_SEC, AT(heartbeat_interval_ms), "30", 0, 3600, NULL,
+    {"HEARTBEAT_INTERVAL", CONF_SEC, AT(heartbeat_interval_ms), "30", 1, 3600, NULL,
 	"how often a program names the workers it uses; dead after three without a word"},
     {"POOL_ACQUIRE_TIMEOUT", CONF_SEC, AT(pool_acquire_timeout_ms), "5.0", 0, 3600, NULL,
 	"longest wait for a worker; a pool's own acquire_timeout_sec overrides it"},

@@ -23,7 +23,7 @@ struct http_part {
 struct http_request {
 	const char *method;
 	const char *url;
-	long timeout_ms; /* 0: none */
+	long timeout_ms;              /* 0: none */
 	const struct http_part *form; /* or NULL */
 	const char *json;             /* or NULL; copied */
 	const char *const *headers;   /* further header lines, NULL-terminated, or NULL */

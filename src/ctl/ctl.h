@@ -65,6 +65,14 @@ int ctl_jobs_retry(struct ctl *ctl);
 int ctl_leases_ended(struct ctl *ctl);
 int ctl_leases_list(struct ctl *ctl);
 int ctl_leases_revoke(struct ctl *ctl);
+int ctl_pool_add(struct ctl *ctl);
+int ctl_pool_call(struct ctl *ctl);
+int ctl_pool_drain(struct ctl *ctl);
+int ctl_pool_import(struct ctl *ctl);
+int ctl_pool_list(struct ctl *ctl);
+int ctl_pool_remove(struct ctl *ctl);
+int ctl_pool_set(struct ctl *ctl);
+int ctl_pool_show(struct ctl *ctl);
 int ctl_refusals(struct ctl *ctl);
 int ctl_schema_list(struct ctl *ctl);
 int ctl_schema_load(struct ctl *ctl);
@@ -79,5 +87,6 @@ int ctl_token_revoke(struct ctl *ctl);
 int ctl_user_list(struct ctl *ctl);
 int ctl_user_remove(struct ctl *ctl);
 int ctl_user_set(struct ctl *ctl);
+int ctl_workers(struct ctl *ctl);
 
 #endif

@@ -16,7 +16,7 @@
 
 enum {
 	CALL_MS = 30000,
-	LIST_MS = 10000,     /* events tell of most things at once; this finds the rest */
+	LIST_MS = 10000,      /* events tell of most things at once; this finds the rest */
 	LIST_AGAIN_MS = 1000, /* while the engine is away */
 	EVENT_BYTES_MAX = 64 * 1024,
 	LOG_LINES = 20,

@@ -146,7 +146,8 @@ static int spawn(struct manager *m, struct worker *w, char **args, char **env, s
 		become(w, args, env, log_fd, go[0]);
 	}
 	w->child = true;
-	if (pidfile_write(m->conf.worker_dir, w->id, w->pid, e) == 0 && watch(m, w, e) == 0 && write(go[1], "g", 1) == 1)
+	if (pidfile_write(m->conf.worker_dir, w->id, w->pid, e) == 0 && watch(m, w, e) == 0 &&
+	    write(go[1], "g", 1) == 1)
 		result = 0;
 	if (result < 0) { /* without the word it ends by itself; it is waited for here, which takes no time */
 		close(go[1]);

@@ -16,7 +16,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LOG_BYTES_MAX = 16 * 1024 * 1024, KEEP_SEC = 86400, STAT_BYTES_MAX = 4096, BOOT_ID_MAX = 40, LINE_MAX_BYTES = 128 };
+enum {
+	LOG_BYTES_MAX = 16 * 1024 * 1024,
+	KEEP_SEC = 86400,
+	STAT_BYTES_MAX = 4096,
+	BOOT_ID_MAX = 40,
+	LINE_MAX_BYTES = 128
+};
 
 static void path_of(const char *dir, const char *id, const char *suffix, char *ret, size_t size)
 {
@@ -128,9 +134,9 @@ static unsigned long long start_time(pid_t pid)
 	text[len] = '\0';
 	/* The name may hold anything; after its last ')' come the state and the numbers, the 22nd of all being it. */
 	p = strrchr(text, ')');
-	if (p == NULL || sscanf(p + 1,
-			     " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &state,
-			     &ticks) != 2)
+	if (p == NULL ||
+	    sscanf(p + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &state,
+		&ticks) != 2)
 		return 0;
 	return state == 'Z' || state == 'X' ? 0 : ticks;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The state of one cam-manager process: the workers of this host as they really are. The database says what should run;
- * reconcile.c puts the two side by side, worker.c leads each worker through its life, a driver does what is done to it. */
+ * reconcile.c puts the two side by side, worker.c leads each worker through its life, a driver does what is done to it.
+ */
 #ifndef CAM_MANAGER_H
 #define CAM_MANAGER_H
 

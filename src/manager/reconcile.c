@@ -125,8 +125,7 @@ static void sync_now(struct manager *m)
 	/* Without pooling nothing is started, but what there is is looked after. */
 	if (!running.failed)
 		m->sync.asking =
-		    dbq_submit(m->db,
-			"SELECT camserver.manager_sync($1, $2::uuid[], $3::boolean, $4::text[])", 4,
+		    dbq_submit(m->db, "SELECT camserver.manager_sync($1, $2::uuid[], $3::boolean, $4::text[])", 4,
 			(const char *[]){m->id, running.data,
 			    m->sync.purged && m->conf.enable_container_pooling && !m->sync.stopping ? "t" : "f",
 			    docker_sees(m->docker) ? "{}" : "{docker}"},

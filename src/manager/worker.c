@@ -179,9 +179,9 @@ static void tell_ready(struct manager *m, struct worker *w)
 
 	snprintf(port, sizeof port, "%d", w->port);
 	snprintf(ms, sizeof ms, "%" PRId64, clock_ms() - w->started);
-	w->telling = dbq_submit(m->db, "SELECT camserver.worker_ready($1, $2, $3, $4, $5::integer, $6)", 6,
-			 (const char *[]){m->id, w->id, w->token, m->conf.worker_address, port, ms}, told_ready,
-			 w) == 0;
+	w->telling =
+	    dbq_submit(m->db, "SELECT camserver.worker_ready($1, $2, $3, $4, $5::integer, $6)", 6,
+		(const char *[]){m->id, w->id, w->token, m->conf.worker_address, port, ms}, told_ready, w) == 0;
 	if (!w->telling)
 		w->probe_at = clock_ms() + TELL_AGAIN_MS;
 	log_info("worker %s of pool %s answers after %s ms, port %s", w->id, worker_text(w, "pool"), ms, port);
