@@ -2,7 +2,6 @@
 """A minute of 200 acquire and release cycles a second on a warm pool."""
 
 import os
-import sys
 
 from harness import TESTS, test
 

@@ -148,8 +148,7 @@ def a_killed_manager_leaves_no_orphan_and_touches_nothing_in_use(stack):
         assert all(g["outcome"] == "GRANTED" for g in grants), grants
         used, idle, lost = grants
         holder.release(idle)
-        for _ in range(5):
-            holder.ask(starting, 60000)
+        tickets = [holder.ask(starting, 60000)["ticket"] for _ in range(5)]
         stack.stack("kill", "manager")
         before = running(stack, pool)
         assert set(before) == {g["worker_id"] for g in grants}, "they live on without their manager"
@@ -166,6 +165,9 @@ def a_killed_manager_leaves_no_orphan_and_touches_nothing_in_use(stack):
         wait_until(lambda: rows(stack, starting, "in_use", "idle") and not rows(stack, starting, "wanted", "starting", "stopping"),
                    60, "the starts")
         wait_until(lambda: exists(stack, driver, starting) == rows(stack, starting), 60, "rows and reality to agree")
+        for ticket in tickets:
+            assert holder.call("worker_leave(%s, %s)", holder.id, ticket)["outcome"] == "OK"
+        wait_until(lambda: not rows(stack, starting, "in_use"), what="what nobody waits for any more to be idle")
         holder.close()
         drop_pool(stack, pool)
         drop_pool(stack, starting)
@@ -324,7 +326,7 @@ def without_a_manager_or_without_pooling_callers_hear_so(stack):
 
 @test()
 def operators_see_and_change_pools_over_the_api(stack, front):
-    operator, viewer = front.client(token=stack.token("operator")), front.client()
+    operator, viewer = (front.client(token=stack.token(role)) for role in ("operator", "viewer"))
     viewer.get("/api/pools").expect(403, "FORBIDDEN")
     name = unique("pool")
     operator.get(f"/api/pools/{name}").expect(404, "UNKNOWN_POOL")
