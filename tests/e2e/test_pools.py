@@ -47,9 +47,10 @@ def a_pool_starts_on_demand_is_used_again_and_scales_to_zero(stack):
         burst = call(stack, pool, "--times", "20", "--parallel", "20")
         done.set()
         thread.join()
-        assert "20 of 20 calls went well, 4 workers were started" in burst.stdout, burst.stdout
-        assert most == 5 and waiting > 0, (most, waiting)
-        assert len(rows(stack, pool, "idle")) == 5 and exists(stack, driver, pool) == rows(stack, pool)
+        assert "20 of 20 calls went well" in burst.stdout, burst.stdout
+        assert 1 < most <= 5 and waiting > 0, (most, waiting)
+        wait_until(lambda: len(rows(stack, pool, "idle")) == 5, 60, "five idle workers")
+        assert exists(stack, driver, pool) == rows(stack, pool), "five and no more"
         assert stack.one("SELECT starts_ok FROM camserver.pools WHERE name = %s", pool) == 5
 
         stack.camctl("pool", "set", pool, "idle_timeout_sec=0.2")
