@@ -114,7 +114,7 @@ def running(stack, pool):
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             words = open(f"/proc/{pid}/environ", "rb").read().decode(errors="replace").split("\0")
-            if f"CAMSERVER_POOL={pool}" not in words or not os.readlink(f"/proc/{pid}/exe").endswith("cam-analyzer"):
+            if f"CAMSERVER_POOL={pool}" not in words or "cam-analyzer" not in os.readlink(f"/proc/{pid}/exe"):
                 continue
         except OSError:
             continue

@@ -283,7 +283,7 @@ def load(stack, seconds, rate):
     assert len(rows(stack, pool, "idle")) == 5 and len(rows(stack, pool)) == 5
     assert stack.one("SELECT count(*) FROM camserver.workers WHERE pool = %s", pool) == 5
     assert stack.one("SELECT count(*) FROM camserver.worker_waiters WHERE pool = %s", pool) == 0
-    assert running(stack, pool) == workers
+    assert running(stack, pool) == workers, (running(stack, pool), workers)
     wait_until(lambda: len(os.listdir(f"/proc/{manager}/fd")) <= fds, what="no more descriptors than before")
     for h in holders:
         h.close()

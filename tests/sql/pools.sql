@@ -1,7 +1,7 @@
 -- Worker pools: grants, waits and refusals; starts that are joined, capped, learned from and given up; what time does;
 -- rows against reality; and that a worker's state changes only as it may.
 BEGIN;
-SELECT plan(100);
+SELECT plan(101);
 
 \set h1 '''00000000-0000-0000-0000-0000000000a1'''
 \set h2 '''00000000-0000-0000-0000-0000000000a2'''
@@ -231,6 +231,8 @@ SELECT camserver.manager_sync(:m1, '{}', false, '{docker}') \g /dev/null
 SELECT is(pg_temp.states(), '1 in_use', 'what cannot be seen is not lost');
 SELECT camserver.manager_sync(:m1, '{}', false) \g /dev/null
 SELECT is(pg_temp.states(), 'none', 'what can be seen not to run is');
+SELECT is((SELECT camserver.manager_sync(:m1, ARRAY[(a->>'worker_id')::uuid], false)->'orphans'->>0 FROM said WHERE name = 'a'),
+    (SELECT a->>'worker_id' FROM said WHERE name = 'a'), 'and if it runs after all, it is an orphan');
 SELECT pg_temp.ask('a'), pg_temp.sync() \g /dev/null
 SELECT camserver.manager_register(:m2, 'h1', 2, 'v') \g /dev/null
 SELECT is(pg_temp.states(), '1 wanted', 'a new manager begins half-done starts anew');
