@@ -4,7 +4,7 @@
 #include "common/spool.h"
 #include "fcgi/handlers.h"
 
-enum { SMALL_BODY = 4 * 1024 };
+enum { SMALL_BODY = 4 * 1024, POOL_BODY = 64 * 1024 };
 
 static const struct route routes[] = {
     {"POST", "/api/modal/lease", "viewer", SMALL_BODY, handle_lease_acquire},
@@ -26,6 +26,9 @@ static const struct route routes[] = {
     {"PUT", "/api/limits/global", "operator", SMALL_BODY, handle_limits_set_global},
     {"PUT", "/api/limits/provider/{provider}", "operator", SMALL_BODY, handle_limits_set_provider},
     {"PUT", "/api/limits/model/{model}", "operator", SMALL_BODY, handle_limits_set_model},
+    {"GET", "/api/pools", "operator", 0, handle_pool_list},
+    {"GET", "/api/pools/{name}", "operator", 0, handle_pool_get},
+    {"PUT", "/api/pools/{name}", "operator", POOL_BODY, handle_pool_put},
     {"GET", "/api/system/status", "viewer", 0, handle_system_status},
     {"GET", "/api/suggest", "viewer", 0, handle_suggest},
     {"GET", "/healthz", NULL, 0, handle_healthz},

@@ -17,15 +17,20 @@ BEGIN
             'frame_ingest', 'camera_list', 'camera_latest', 'event_list', 'event_get',
             'case_attach', 'case_detach', 'media_find',
             'job_list', 'job_retry', 'job_cancel',
-            'permit_exchange', 'limits_show', 'limits_set']),
+            'permit_exchange', 'limits_show', 'limits_set',
+            'pool_list', 'pool_put',
+            'worker_acquire', 'worker_poll', 'worker_leave', 'worker_release', 'worker_evict', 'worker_heartbeat']),
         ('camserver_dispatcher', ARRAY[
             'schema_version', 'dispatcher_register', 'dispatcher_heartbeat', 'dispatcher_stop',
             'health_report', 'counters_report', 'sweep_run', 'suggest_offer',
             'job_claim', 'job_fail', 'analysis_complete', 'schema_push_begin', 'schema_push_end',
             'spool_expired', 'spool_removed', 'spool_unknown', 'archive_expired', 'archive_removed',
             'followup_claim', 'followup_complete',
-            'permit_acquire', 'permit_release', 'permit_renew', 'permit_cancel', 'permit_poll']),
-        ('camserver_manager', ARRAY['schema_version']),
+            'permit_acquire', 'permit_release', 'permit_renew', 'permit_cancel', 'permit_poll',
+            'worker_acquire', 'worker_poll', 'worker_leave', 'worker_release', 'worker_evict', 'worker_heartbeat']),
+        ('camserver_manager', ARRAY[
+            'schema_version', 'manager_register', 'manager_sync', 'manager_stop', 'pool_reap',
+            'worker_ready', 'worker_failed', 'worker_gone']),
         ('camserver_ops', ARRAY[
             'schema_version', 'system_status', 'setting_number', 'suggest_usage', 'stream_budget', 'rfc3339',
             'limits_effective', 'bucket_refilled'])

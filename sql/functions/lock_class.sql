@@ -8,5 +8,6 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         WHEN 'suggest' THEN 22001     -- second key: 0
         WHEN 'stream' THEN 22002      -- second key: stream_servers.lock_id
         WHEN 'limits' THEN 22005      -- second key: 0; shared by permits, exclusive to change limits; buckets' rows after it
+        WHEN 'pool' THEN 22006        -- second key: pools.lock_id
     END
 $$;

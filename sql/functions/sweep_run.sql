@@ -26,6 +26,7 @@ BEGIN
             WHEN 'daily_summaries' THEN notify_daily()
             WHEN 'expired_rows' THEN rows_expire()
             WHEN 'permits' THEN permit_expire()
+            WHEN 'pools' THEN pool_reap()
             WHEN 'prune' THEN prune() END;
         IF v_result IS NULL THEN
             RAISE EXCEPTION 'no function does the sweep "%"', v_sweep.name;

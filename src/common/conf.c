@@ -62,6 +62,18 @@ const struct conf_option conf_options[] = {
 	"longest time that a model call may take once it has its permit"},
     {"ANONYMOUS_VIEWER", CONF_BOOL, AT(anonymous_viewer), "yes", 0, 0, NULL,
 	"whether a browser without a sign-in is a viewer, by a session cookie"},
+    {"ENABLE_CONTAINER_POOLING", CONF_BOOL, AT(enable_container_pooling), "no", 0, 0, NULL,
+	"whether worker pools are used: workers start on demand and stop when idle"},
+    {"HEARTBEAT_INTERVAL", CONF_SEC, AT(heartbeat_interval_ms), "30", 1, 3600, NULL,
+	"how often a program names the workers it uses; dead after three without a word"},
+    {"POOL_ACQUIRE_TIMEOUT", CONF_SEC, AT(pool_acquire_timeout_ms), "5.0", 0, 3600, NULL,
+	"longest wait for a worker; a pool's own acquire_timeout_sec overrides it"},
+    {"WORKER_DIR", CONF_PATH, AT(worker_dir), "/var/lib/camserver/workers", 0, 0, NULL,
+	"cam-manager: logs of the workers, and which processes they are"},
+    {"WORKER_ADDRESS", CONF_TEXT, AT(worker_address), "127.0.0.1", 0, 0, NULL,
+	"cam-manager: where other programs reach this host's workers"},
+    {"DOCKER_SOCKET", CONF_PATH, AT(docker_socket), "/var/run/docker.sock", 0, 0, NULL,
+	"cam-manager: the container engine's socket, Docker's or Podman's"},
     {NULL, CONF_TEXT, 0, NULL, 0, 0, NULL, NULL},
 };
 
@@ -90,6 +102,20 @@ static int parse_int(const struct conf_option *o, const char *text, long *ret, s
 		return err_set(
 		    e, "%s must be a whole number from %ld to %ld, not \"%s\"", o->name, o->min, o->max, text);
 	*ret = n;
+	return 0;
+}
+
+static int parse_sec(const struct conf_option *o, const char *text, long *ret_ms, struct err *e)
+{
+	char *end;
+	double v;
+
+	errno = 0;
+	v = strtod(text, &end);
+	if (errno != 0 || end == text || *end != '\0' || !(v >= (double)o->min && v <= (double)o->max))
+		return err_set(
+		    e, "%s must be a number of seconds from %ld to %ld, not \"%s\"", o->name, o->min, o->max, text);
+	*ret_ms = (long)(v * 1000 + 0.5);
 	return 0;
 }
 
@@ -144,6 +170,10 @@ static int set(struct conf *c, const struct conf_option *o, const char *text, co
 	switch (o->type) {
 	case CONF_INT:
 		if (parse_int(o, text, at, e) < 0)
+			return -1;
+		break;
+	case CONF_SEC:
+		if (parse_sec(o, text, at, e) < 0)
 			return -1;
 		break;
 	case CONF_BOOL:
@@ -374,6 +404,9 @@ void conf_value_text(const struct conf *c, const struct conf_option *o, char *re
 	case CONF_INT:
 		snprintf(ret, size, "%ld", *(const long *)at);
 		break;
+	case CONF_SEC:
+		snprintf(ret, size, "%g", (double)*(const long *)at / 1000);
+		break;
 	case CONF_BOOL:
 		snprintf(ret, size, "%s", *(const bool *)at ? "yes" : "no");
 		break;
@@ -397,5 +430,5 @@ void conf_value_text(const struct conf *c, const struct conf_option *o, char *re
 void conf_print_options(FILE *out)
 {
 	for (const struct conf_option *o = conf_options; o->name != NULL; o++)
-		fprintf(out, "  %-19s %s [%s]\n", o->name, o->help, o->fallback);
+		fprintf(out, "  %-24s %s [%s]\n", o->name, o->help, o->fallback);
 }

@@ -43,10 +43,17 @@ struct conf {
 	const char *llm_base_url;
 	const char *llm_model;
 	const char *llm_key_file;
+	bool enable_container_pooling;
+	long heartbeat_interval_ms;
+	long pool_acquire_timeout_ms;
+	const char *worker_dir;
+	const char *worker_address;
+	const char *docker_socket;
 	struct conf_private *private; /* where each value came from, and the strings' memory */
 };
 
-enum conf_type { CONF_TEXT, CONF_URL, CONF_PATH, CONF_INT, CONF_BOOL, CONF_CHOICE };
+/* CONF_SEC: seconds, also with decimals; kept in milliseconds. */
+enum conf_type { CONF_TEXT, CONF_URL, CONF_PATH, CONF_INT, CONF_SEC, CONF_BOOL, CONF_CHOICE };
 
 struct conf_option {
 	const char *name; /* as in the file and the environment */

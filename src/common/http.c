@@ -24,6 +24,7 @@ struct http_transfer {
 	struct buf answer;
 	struct body body;
 	http_done *done;
+	void (*piece)(void *arg, const char *data, size_t len);
 	void *arg;
 	char error[CURL_ERROR_SIZE];
 };
@@ -119,6 +120,10 @@ static size_t take_answer(char *data, size_t size, size_t n, void *arg)
 {
 	struct http_transfer *t = arg;
 
+	if (t->piece != NULL) {
+		t->piece(t->arg, data, size * n);
+		return size * n;
+	}
 	return buf_append(&t->answer, data, size * n) == 0 ? size * n : 0;
 }
 
@@ -175,6 +180,14 @@ static int add_header(struct http_transfer *t, const char *line)
 	return 0;
 }
 
+static int add_headers(struct http_transfer *t, const char *const *lines)
+{
+	for (; lines != NULL && *lines != NULL; lines++)
+		if (add_header(t, *lines) < 0)
+			return -1;
+	return 0;
+}
+
 static void set_options(struct http_transfer *t, const struct http_request *r)
 {
 	curl_easy_setopt(t->easy, CURLOPT_PRIVATE, t);
@@ -200,6 +213,8 @@ static void set_options(struct http_transfer *t, const struct http_request *r)
 		curl_easy_setopt(t->easy, CURLOPT_USERNAME, r->user);
 		curl_easy_setopt(t->easy, CURLOPT_PASSWORD, r->password != NULL ? r->password : "");
 	}
+	if (r->unix_socket != NULL)
+		curl_easy_setopt(t->easy, CURLOPT_UNIX_SOCKET_PATH, r->unix_socket);
 	/* In an environment with a proxy configured, nodes are still reached directly. */
 	curl_easy_setopt(t->easy, CURLOPT_PROXY, "");
 }
@@ -232,10 +247,7 @@ static int add_content(struct http_transfer *t, const struct http_request *r)
 	if (r->json != NULL && (curl_easy_setopt(t->easy, CURLOPT_COPYPOSTFIELDS, r->json) != CURLE_OK ||
 				   add_header(t, "Content-Type: application/json") < 0 || add_header(t, "Expect:") < 0))
 		return -1;
-	for (const char *const *line = r->headers; line != NULL && *line != NULL; line++)
-		if (add_header(t, *line) < 0)
-			return -1;
-	if (curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers) != CURLE_OK)
+	if (add_headers(t, r->headers) < 0 || curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers) != CURLE_OK)
 		return -1;
 	return r->setup != NULL ? r->setup(t->easy, r->setup_arg, &t->owned) : 0;
 }
@@ -247,6 +259,7 @@ struct http_transfer *http_start(struct http *h, const struct http_request *r, h
 	if (t == NULL)
 		return NULL;
 	t->done = done;
+	t->piece = r->piece;
 	t->arg = arg;
 	t->error[0] = '\0';
 	buf_reset(&t->answer);

@@ -30,7 +30,7 @@ struct http_owned {
 struct http_request {
 	const char *method; /* NULL: what the scheme does */
 	const char *url;
-	long timeout_ms;
+	long timeout_ms;              /* 0: none */
 	const struct http_part *form; /* or NULL */
 	const char *json;             /* or NULL; copied */
 	const char *const *headers;   /* further header lines, NULL-terminated, or NULL */
@@ -38,7 +38,10 @@ struct http_request {
 	/* For what is not HTTP: further options of the handle; -1: no memory. Or NULL. */
 	int (*setup)(CURL *easy, void *arg, struct http_owned *owned);
 	void *setup_arg;
+	const char *unix_socket;      /* or NULL */
 	size_t answer_max;
+	/* Takes the body piece by piece instead of answer_max and answer.body, with the same arg; or NULL. */
+	void (*piece)(void *arg, const char *data, size_t len);
 };
 
 struct http_answer {

@@ -84,6 +84,14 @@ int ctl_model_list(struct ctl *ctl);
 int ctl_media_link(struct ctl *ctl);
 int ctl_media_rotate_key(struct ctl *ctl);
 int ctl_notifications(struct ctl *ctl);
+int ctl_pool_add(struct ctl *ctl);
+int ctl_pool_call(struct ctl *ctl);
+int ctl_pool_drain(struct ctl *ctl);
+int ctl_pool_import(struct ctl *ctl);
+int ctl_pool_list(struct ctl *ctl);
+int ctl_pool_remove(struct ctl *ctl);
+int ctl_pool_set(struct ctl *ctl);
+int ctl_pool_show(struct ctl *ctl);
 int ctl_refusals(struct ctl *ctl);
 int ctl_reviews(struct ctl *ctl);
 int ctl_schema_list(struct ctl *ctl);
@@ -99,5 +107,6 @@ int ctl_token_revoke(struct ctl *ctl);
 int ctl_user_list(struct ctl *ctl);
 int ctl_user_remove(struct ctl *ctl);
 int ctl_user_set(struct ctl *ctl);
+int ctl_workers(struct ctl *ctl);
 
 #endif

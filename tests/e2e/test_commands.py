@@ -6,7 +6,7 @@ import os
 
 from harness import test, unique
 
-PROGRAMS = ("bin/camctl", "sbin/cam-dispatcher", "libexec/camserver/camserver.fcgi")
+PROGRAMS = ("bin/camctl", "sbin/cam-dispatcher", "sbin/cam-manager", "libexec/camserver/camserver.fcgi")
 
 
 @test(fronts=None)
@@ -79,7 +79,7 @@ def lists_are_tables_or_JSON(stack):
     rows = json.loads(stack.camctl("camera", "list", "--json").stdout)
     assert next(r for r in rows if r["camera_id"] == camera)["display_name"] == "玄関カメラ"
     for words in (["status"], ["leases"], ["leases", "ended"], ["refusals"], ["server", "list"], ["dispatchers"],
-                  ["setting", "list"], ["token", "list"], ["user", "list"]):
+                  ["pool", "list"], ["workers"], ["setting", "list"], ["token", "list"], ["user", "list"]):
         assert stack.camctl(*words).stdout, words
         json.loads(stack.camctl(*words, "--json").stdout)
 

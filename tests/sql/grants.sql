@@ -1,6 +1,6 @@
 -- Who may do what: nothing but the functions on each role's list, and those cannot be led astray.
 BEGIN;
-SELECT plan(104);
+SELECT plan(127);
 
 -- Runs a statement as a role and tells its SQLSTATE, or ok. The role of the session stays.
 CREATE FUNCTION pg_temp.try_as(p_role text, p_sql text) RETURNS text LANGUAGE plpgsql AS $$
@@ -20,14 +20,17 @@ INSERT INTO allowed SELECT 'camserver_api', unnest(ARRAY['schema_version', 'call
     'lease_heartbeat', 'lease_release',
     'system_status', 'suggest_get', 'frame_ingest', 'camera_list', 'camera_latest', 'event_list', 'event_get',
     'case_attach', 'case_detach', 'media_find',
-    'job_list', 'job_retry', 'job_cancel', 'permit_exchange', 'limits_show', 'limits_set']);
+    'job_list', 'job_retry', 'job_cancel', 'permit_exchange', 'limits_show', 'limits_set', 'pool_list', 'pool_put']);
 INSERT INTO allowed SELECT 'camserver_dispatcher', unnest(ARRAY['schema_version', 'dispatcher_register',
     'dispatcher_heartbeat', 'dispatcher_stop',
     'health_report', 'counters_report', 'sweep_run', 'suggest_offer',
     'job_claim', 'job_fail', 'analysis_complete', 'schema_push_begin', 'schema_push_end',
     'spool_expired', 'spool_removed', 'spool_unknown', 'archive_expired', 'archive_removed', 'followup_claim',
     'followup_complete', 'permit_acquire', 'permit_release', 'permit_renew', 'permit_cancel', 'permit_poll']);
-INSERT INTO allowed VALUES ('camserver_manager', 'schema_version');
+INSERT INTO allowed SELECT unnest(ARRAY['camserver_api', 'camserver_dispatcher']), name FROM unnest(ARRAY['worker_acquire',
+    'worker_poll', 'worker_leave', 'worker_release', 'worker_evict', 'worker_heartbeat']) name;
+INSERT INTO allowed SELECT 'camserver_manager', unnest(ARRAY['schema_version', 'manager_register', 'manager_sync',
+    'manager_stop', 'pool_reap', 'worker_ready', 'worker_failed', 'worker_gone']);
 CREATE TEMP VIEW functions AS SELECT oid, proname, oid::regprocedure::text AS signature, prosecdef, proconfig, proacl,
     proowner
     FROM pg_proc WHERE pronamespace = 'camserver'::regnamespace;
@@ -147,6 +150,26 @@ SELECT is(pg_temp.try_as('camserver_dispatcher', 'SELECT camserver.sweep_run()')
 SELECT is((SELECT string_agg(relname || '=' || t, ', ' ORDER BY relname) FROM relations,
     pg_temp.try_as('camserver_ops', format('SELECT v::text FROM camserver.%I v', relname)) t
     WHERE relkind = 'v' AND t <> 'ok'), NULL, 'camserver_ops reads every view, functions in it included');
+SELECT is(pg_temp.try_as(role, sql), 'ok', role || ': ' || sql) FROM unnest(ARRAY[
+    $$SELECT camserver.worker_acquire('t_pool', gen_random_uuid())$$,
+    $$SELECT camserver.worker_poll(gen_random_uuid(), '{}')$$,
+    $$SELECT camserver.worker_leave(gen_random_uuid(), gen_random_uuid())$$,
+    $$SELECT camserver.worker_release(gen_random_uuid(), gen_random_uuid(), 1)$$,
+    $$SELECT camserver.worker_evict(gen_random_uuid(), gen_random_uuid(), 1, 'x')$$,
+    $$SELECT camserver.worker_heartbeat(gen_random_uuid(), 'x', 30)$$]) sql,
+    unnest(ARRAY['camserver_api', 'camserver_dispatcher']) role;
+SELECT is(pg_temp.try_as('camserver_api', sql), 'ok', 'camserver_api: ' || sql) FROM unnest(ARRAY[
+    'SELECT camserver.pool_list()', $$SELECT camserver.pool_put('t_pool', '{"command": "x"}')$$]) sql;
+SELECT is(pg_temp.try_as('camserver_manager', sql), 'ok', 'camserver_manager: ' || sql) FROM unnest(ARRAY[
+    $$SELECT camserver.manager_register(gen_random_uuid(), 'h', 1, 'v')$$,
+    $$SELECT camserver.manager_sync(gen_random_uuid(), '{}', true)$$, 'SELECT camserver.manager_stop(gen_random_uuid())',
+    'SELECT camserver.pool_reap()', $$SELECT camserver.worker_ready(gen_random_uuid(), gen_random_uuid(), 1, 'a', 1, 1)$$,
+    $$SELECT camserver.worker_failed(gen_random_uuid(), gen_random_uuid(), 1, 'x')$$,
+    $$SELECT camserver.worker_gone(gen_random_uuid(), gen_random_uuid(), 'x')$$]) sql;
+SELECT is(pg_temp.try_as('camserver_manager', $$SELECT camserver.worker_acquire('t_pool', gen_random_uuid())$$), '42501',
+    'camserver_manager cannot hold a worker');
+SELECT is(pg_temp.try_as('camserver_api', $$SELECT camserver.worker_gone(gen_random_uuid(), gen_random_uuid(), 'x')$$),
+    '42501', 'camserver_api cannot declare a worker gone');
 SELECT is(pg_temp.try_as('camserver_ops', sql), 'ok', 'camserver_ops: ' || sql) FROM unnest(ARRAY[
     'SELECT camserver.schema_version()', 'SELECT camserver.system_status()',
     $$SELECT camserver.setting_number('recover_hold_sec')$$,

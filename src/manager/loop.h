@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The loop: one wait for the database, HTTP transfers, processes and signals together, then fixed steps. */
+#ifndef CAM_MANAGER_LOOP_H
+#define CAM_MANAGER_LOOP_H
+
+#include "manager/manager.h"
+
+/* Runs until SIGTERM or SIGINT has been carried out. */
+void loop_run(struct manager *m);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cam-manager: starts and stops the workers of the pools, one on each host that runs workers. Nothing else does. */
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/program.h"
+#include "manager/driver_docker.h"
+#include "manager/driver_exec.h"
+#include "manager/loop.h"
+#include "manager/worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int open_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	signal(SIGPIPE, SIG_IGN);
+	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+		return -1;
+	return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+/* Two managers of one directory would kill each other's workers. */
+static int lock_dir(struct manager *m, struct err *e)
+{
+	char path[PATH_MAX];
+
+	if (mkdir(m->conf.worker_dir, 0750) < 0 && errno != EEXIST)
+		return err_set(e, "cannot make %s: %s", m->conf.worker_dir, strerror(errno));
+	snprintf(path, sizeof path, "%s/lock", m->conf.worker_dir);
+	m->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640);
+	if (m->lock_fd < 0)
+		return err_set(e, "cannot open %s: %s", path, strerror(errno));
+	if (flock(m->lock_fd, LOCK_EX | LOCK_NB) < 0)
+		return err_set(e, "another cam-manager works in %s", m->conf.worker_dir);
+	return 0;
+}
+
+static int open_all(struct manager *m, struct err *e)
+{
+	if (lock_dir(m, e) < 0)
+		return -1;
+	m->signal_fd = open_signals();
+	m->exit_fd = epoll_create1(EPOLL_CLOEXEC);
+	m->db = dbq_new(m->conf.database_url, "cam-manager", (int)m->conf.db_timeout_ms);
+	m->ear = dbq_new(m->conf.database_url, "cam-manager listening", (int)m->conf.db_timeout_ms);
+	m->docker = docker_new(m);
+	if (m->signal_fd < 0 || m->exit_fd < 0 || m->db == NULL || m->ear == NULL || m->docker == NULL ||
+	    curl_global_init(CURL_GLOBAL_DEFAULT) != 0 || (m->http = http_new(e)) == NULL)
+		return err_set(e, "cannot start: out of memory or descriptors");
+	dbq_listen(m->ear, "camserver_manager");
+	return 0;
+}
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct program program = {"cam-manager", "[options]",
+	    "Starts and stops the workers of the pools on this host.\n"
+	    "SIGTERM ends it and leaves the workers to its next start; SIGINT ends them, too.\n"};
+	struct manager m = {.signal_fd = -1, .exit_fd = -1, .lock_fd = -1};
+	struct err e;
+	int status;
+
+	if (program_start(&program, argc, argv, 0, &m.conf, &status) < 0)
+		goto out;
+	status = EXIT_FAILURE;
+	ident_new_uuid(m.id);
+	if (open_all(&m, &e) < 0) {
+		log_error("%s", e.msg);
+		goto out;
+	}
+	if (!m.conf.enable_container_pooling)
+		log_warning("ENABLE_CONTAINER_POOLING is off: no worker will be started");
+	exec_discover(&m);
+	loop_run(&m);
+	log_info("stopped");
+	status = EXIT_SUCCESS;
+out:
+	docker_free(m.docker);
+	http_free(m.http);
+	curl_global_cleanup();
+	dbq_free(m.ear);
+	dbq_free(m.db);
+	workers_free(&m);
+	close_fd(m.exit_fd);
+	close_fd(m.signal_fd);
+	close_fd(m.lock_fd);
+	conf_free(&m.conf);
+	return status;
+}
