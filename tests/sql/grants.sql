@@ -1,6 +1,6 @@
 -- Who may do what: nothing but the functions on each role's list, and those cannot be led astray.
 BEGIN;
-SELECT plan(127);
+SELECT plan(129);
 
 -- Runs a statement as a role and tells its SQLSTATE, or ok. The role of the session stays.
 CREATE FUNCTION pg_temp.try_as(p_role text, p_sql text) RETURNS text LANGUAGE plpgsql AS $$
