@@ -44,7 +44,9 @@ PACKAGES_RUN=(autoconf automake make gcc libc6-dev pkg-config libfcgi-dev libpq-
 	uuid-dev libssl-dev libsystemd-dev libmicrohttpd-dev libturbojpeg0-dev libyaml-dev postgresql lighttpd spawn-fcgi multiwatch curl util-linux)
 # What the tests take on top.
 PACKAGES_TEST=(libcmocka-dev python3-aiosmtpd postgresql-15-pgtap postgresql-server-dev-15 apache2 python3 python3-psycopg2 python3-pil wrk xz-utils openssl
-	libapache2-mod-xsendfile rclone podman runc nodejs npm)
+	libapache2-mod-xsendfile rclone podman runc)
+# Where npm came with another Node.js than Debian's, the two packages exclude each other.
+command -v npm >/dev/null || PACKAGES_TEST+=(nodejs npm)
 
 # usable_dir WANTED: a directory for servers to run in. Run as root, the servers run as other users; if those cannot
 # reach WANTED (a checkout below /root), it becomes a link to one under /var/tmp.
