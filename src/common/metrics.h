@@ -31,7 +31,11 @@
 	X(SCHEMA_PUSHES, "schema_pushes") \
 	X(ARCHIVED, "archived") \
 	X(NOTIFIED, "notified") \
-	X(LLM_REQUESTS, "llm_requests")
+	X(LLM_REQUESTS, "llm_requests") \
+	X(CACHE_HITS, "cache_hits") \
+	X(CACHE_MISSES, "cache_misses") \
+	X(NODE_EJECTIONS, "node_ejections") \
+	X(NODE_RETRIES, "node_retries")
 
 enum metric {
 #define X(id, name) METRIC_##id,

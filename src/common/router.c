@@ -22,9 +22,9 @@ struct router_node {
 	unsigned max_inflight;
 	struct balance balance;
 	struct node_state state;
-	bool heard;        /* it is down because another program says so */
+	bool heard; /* it is down because another program says so */
 	bool probing;
-	bool urgent;       /* it has just gone or come back, and others wait to hear of it */
+	bool urgent; /* it has just gone or come back, and others wait to hear of it */
 	uint64_t requests, failures, ejections;
 	char reason[ROUTER_REASON_MAX];
 	unsigned refs; /* cached candidates, picks and a probe that name it */
@@ -238,8 +238,7 @@ void router_invalidate(struct router *r)
 	struct lh_entry *at;
 
 	pthread_mutex_lock(&r->lock);
-	lh_foreach (r->models, at)
-		((struct entry *)lh_entry_v(at))->fresh_until = 0;
+	lh_foreach(r->models, at)((struct entry *)lh_entry_v(at))->fresh_until = 0;
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -440,7 +439,8 @@ struct router_node *router_probe(struct router *r, char *ret_url, size_t size, b
 	struct lh_entry *at;
 
 	pthread_mutex_lock(&r->lock);
-	lh_foreach (r->nodes, at) {
+	lh_foreach(r->nodes, at)
+	{
 		struct router_node *n = lh_entry_v(at);
 
 		if (!n->probing && !n->draining && node_wants_probe(&n->state, now)) {
@@ -481,7 +481,8 @@ int64_t router_probe_at(struct router *r)
 	struct lh_entry *i;
 
 	pthread_mutex_lock(&r->lock);
-	lh_foreach (r->nodes, i) {
+	lh_foreach(r->nodes, i)
+	{
 		struct router_node *n = lh_entry_v(i);
 
 		if (n->state.down && !n->probing && !n->draining && n->state.resume_at < at)
@@ -518,7 +519,8 @@ struct json_object *router_news(struct router *r, bool all, int64_t now)
 	struct lh_entry *at;
 
 	pthread_mutex_lock(&r->lock);
-	lh_foreach (r->nodes, at) {
+	lh_foreach(r->nodes, at)
+	{
 		struct router_node *n = lh_entry_v(at);
 
 		if (!n->urgent && !all)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Which node gets a model call. Candidates come from the database and are kept for five seconds; the choice among them is
- * made for each call from what this process sees of them: load, latency, failures. No I/O: router_client.h probes,
+ * Which node gets a model call. Candidates come from the database and are kept for five seconds; the choice among them
+ * is made for each call from what this process sees of them: load, latency, failures. No I/O: router_client.h probes,
  * reports and listens. Any thread may call anything here. */
 #ifndef CAM_ROUTER_H
 #define CAM_ROUTER_H
@@ -72,8 +72,8 @@ void router_probed(struct router *r, struct router_node *n, bool healthy, const 
 /* When the next probe is due; INT64_MAX: none. */
 int64_t router_probe_at(struct router *r);
 
-/* What node_report() takes: nodes that have just gone or come back, which others wait to hear; with all true every node.
- * NULL: there is nothing to say. The caller puts it back. */
+/* What node_report() takes: nodes that have just gone or come back, which others wait to hear; with all true every
+ * node. NULL: there is nothing to say. The caller puts it back. */
 struct json_object *router_news(struct router *r, bool all, int64_t now);
 
 #endif

@@ -137,8 +137,8 @@ static void probe_what_is_due(struct router_client *c, int64_t now)
 	bool http2;
 	struct probe *p;
 
-	while ((p = free_probe(c)) != NULL &&
-	       (p->node = router_probe(c->router, url, sizeof url, &http2, now)) != NULL) {
+	while (
+	    (p = free_probe(c)) != NULL && (p->node = router_probe(c->router, url, sizeof url, &http2, now)) != NULL) {
 		p->client = c;
 		p->transfer = http_start(c->http,
 		    &(struct http_request){.method = "GET",
@@ -175,9 +175,10 @@ static void report(struct router_client *c, int64_t now)
 		return;
 	if (all)
 		c->report_due = now + REPORT_MS;
-	c->reporting = dbq_submit(c->db, "SELECT camserver.node_report($1, $2, $3::jsonb)", 3,
-			   (const char *[]){c->id, c->name, json_object_to_json_string_ext(news, JSON_C_TO_STRING_PLAIN)},
-			   reported, c) == 0;
+	c->reporting =
+	    dbq_submit(c->db, "SELECT camserver.node_report($1, $2, $3::jsonb)", 3,
+		(const char *[]){c->id, c->name, json_object_to_json_string_ext(news, JSON_C_TO_STRING_PLAIN)},
+		reported, c) == 0;
 	json_object_put(news);
 }
 
@@ -191,5 +192,7 @@ int64_t router_client_tick(struct router_client *c, int64_t now)
 	probe_what_is_due(c, now);
 	report(c, now);
 	until = router_probe_at(c->router);
-	return c->report_due > now && c->report_due < until ? c->report_due : until < now + REPORT_MS ? until : now + REPORT_MS;
+	return c->report_due > now && c->report_due < until ? c->report_due
+	       : until < now + REPORT_MS                    ? until
+							    : now + REPORT_MS;
 }

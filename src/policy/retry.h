@@ -14,15 +14,15 @@ enum call_end {
 	CALL_TIMEOUT,     /* the call's time is used up */
 };
 
-/* How many repetitions there may be in all: one for every ten calls, and a few to begin with, so that nodes that are all
- * in trouble do not get a multiple of the load on top. */
+/* How many repetitions there may be in all: one for every ten calls, and a few to begin with, so that nodes that are
+ * all in trouble do not get a multiple of the load on top. */
 struct retry_budget {
 	double left;
 	bool begun;
 };
 
-/* repeatable: making the call twice does no harm, as for a question to a model. Calls that never began are always safe to
- * repeat. */
+/* repeatable: making the call twice does no harm, as for a question to a model. Calls that never began are always safe
+ * to repeat. */
 bool retry_is_safe(enum call_end end, bool repeatable);
 /* A first attempt was made. */
 void retry_earn(struct retry_budget *b);
