@@ -183,8 +183,8 @@ def fault_9_the_web_server_is_not_wired(stack):
 def fault_10_jobs_are_dead(stack):
     camera = unique("cam")
     stack.sql("SELECT camserver.camera_set(%s)", camera)
-    stack.sql("INSERT INTO camserver.inference_jobs (camera_id, kind, status, attempt, captured_at, finished_at, last_error)"
-              " VALUES (%s, 'notify', 'dead', 5, now(), now(), 'nobody listens')", camera)
+    stack.sql("INSERT INTO camserver.inference_jobs (camera_id, kind, status, attempt, captured_at, created_at, available_at, finished_at, last_error)"
+              " VALUES (%s, 'notify', 'dead', 5, now(), now(), now(), now(), 'nobody listens')", camera)
     with changed(lambda: stack.sql("DELETE FROM camserver.inference_jobs WHERE camera_id = %s", camera)):
         says(examine(stack), "jobs", "problem", "dead jobs", "camctl jobs --status dead", "camctl jobs retry --all-dead")
 
