@@ -358,6 +358,7 @@ static void learn_failure(struct router *r, struct router_node *n, const struct 
 	bool others = has_other_open(e, n, now), was_down = n->state.down;
 
 	n->failures++;
+	metrics_add(r->metrics, METRIC_NODE_FAILURES);
 	snprintf(n->reason, sizeof n->reason, "%s", reason);
 	ident_clean(n->reason);
 	if (end == CALL_BUSY) {
@@ -450,6 +451,7 @@ struct router_node *router_probe(struct router *r, char *ret_url, size_t size, b
 	}
 	if (found != NULL) {
 		found->probing = true;
+		metrics_add(r->metrics, METRIC_NODE_PROBES);
 		found->refs++;
 		*ret_http2 = found->http2;
 		snprintf(ret_url, size, "%s%s", found->base_url, found->health_path);
