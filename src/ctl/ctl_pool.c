@@ -130,6 +130,9 @@ int ctl_pool_remove(struct ctl *ctl)
 		(void)json_get_int64(answer, "workers", &left, NULL);
 		fprintf(stderr, "camctl: pool %s is draining; it still has %d workers. Try again in a moment.\n",
 		    ctl->argv[0], (int)left);
+	} else if (strcmp(outcome, "POOL_IN_USE") == 0) {
+		fprintf(stderr, "camctl: pool %s serves models: %s. `camctl limits set model NAME pool=` frees it.\n",
+		    ctl->argv[0], json_object_get_string(json_object_object_get(answer, "models")));
 	} else if (answer != NULL) {
 		fprintf(stderr, "camctl: there is no pool %s\n", ctl->argv[0]);
 	}
