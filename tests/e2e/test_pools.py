@@ -297,6 +297,41 @@ def acquire_and_release_without_end_leak_nothing(stack):
 
 
 @test(fronts=None)
+def a_manager_reads_its_configuration_again(stack):
+    pool, manager = make_pool(stack, "exec", max_capacity=1), stack.pids("cam-manager")
+
+    def reloads():
+        return stack.log("manager").count("configuration reloaded"), stack.log("manager").count("configuration not reloaded")
+
+    with open(stack.conf) as f:
+        before = f.read()
+    try:
+        good, bad = reloads()
+        with open(stack.conf, "a") as f:
+            f.write("LOG_LEVEL=loud\n")
+        os.kill(manager[0], signal.SIGHUP)
+        wait_until(lambda: reloads() == (good, bad + 1), what="the refusal")
+        with open(stack.conf, "w") as f:
+            f.write(before.replace("ENABLE_CONTAINER_POOLING=yes", "ENABLE_CONTAINER_POOLING=no"))
+        os.kill(manager[0], signal.SIGHUP)
+        wait_until(lambda: reloads() == (good + 1, bad + 1), what="the reload")
+    finally:
+        with open(stack.conf, "w") as f:
+            f.write(before)
+    holder = Holder(stack)
+    asked = holder.ask(pool, 60000)
+    assert asked["outcome"] == "WAITING", asked
+    time.sleep(2)
+    assert not running(stack, pool), "nothing is started while pooling is off"
+    os.kill(manager[0], signal.SIGHUP)
+    grant = wait_until(lambda: (g := holder.poll(asked["ticket"]))["outcome"] == "GRANTED" and g, what="a worker, once it is on again")
+    assert stack.pids("cam-manager") == manager
+    assert holder.release(grant) == "OK"
+    holder.close()
+    drop_pool(stack, pool)
+
+
+@test(fronts=None)
 def prewarmed_workers_wait_for_the_first_call(stack):
     pool = make_pool(stack, "exec", max_capacity=4, min_idle=2, idle_timeout_sec=0.2)
     wait_until(lambda: len(rows(stack, pool, "idle")) == 2, what="two idle workers")
@@ -335,7 +370,7 @@ def operators_see_and_change_pools_over_the_api(stack, front):
     assert made["max_capacity"] == 50 and made["idle_timeout_sec"] == 300 and made["command"] == ["a", "b c"], made
     assert made["environment"] == ["KEY"] and "secret" not in json.dumps(made), made
     for body, complaint in (({"max_capacity": -1}, "max_capacity"), ({"capacity": 1}, "no property"), ({"driver": "vm"}, "driver"),
-                            ({"command": []}, "check"), ({"max_capacity": "many"}, "integer")):
+                            ({"command": []}, "needs command"), ({"max_capacity": "many"}, "integer")):
         bad = operator.request("PUT", f"/api/pools/{name}", body).expect(400, "BAD_REQUEST")
         assert complaint in bad["detail"], bad
     changed = operator.request("PUT", f"/api/pools/{name}", {"max_capacity": 7}).expect(200)["pool"]
