@@ -21,9 +21,8 @@ def start_call(stack, pool, *options):
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-@test(fronts=None)
-def a_pool_starts_on_demand_is_used_again_and_scales_to_zero(stack):
-    for driver in DRIVERS:
+def life_of_a_pool(stack, *drivers):
+    for driver in drivers:
         pool = make_pool(stack, driver, max_capacity=5, acquire_timeout_sec=60)
         assert not rows(stack, pool), "nothing runs before the first call"
         first, second = call(stack, pool), call(stack, pool)
@@ -62,6 +61,11 @@ def a_pool_starts_on_demand_is_used_again_and_scales_to_zero(stack):
         assert "started for this call" in call(stack, pool).stderr
         drop_pool(stack, pool)
         assert not exists(stack, driver, pool)
+
+
+@test(fronts=None)
+def a_pool_starts_on_demand_is_used_again_and_scales_to_zero(stack):
+    life_of_a_pool(stack, *DRIVERS)
 
 
 @test(fronts=None)
@@ -107,9 +111,8 @@ def full_pools_queue_in_order_and_refuse_in_time(stack):
         who.close()
 
 
-@test(fronts=None)
-def a_worker_that_is_killed_during_a_call_is_evicted(stack):
-    for driver in DRIVERS:
+def killed_worker(stack, *drivers):
+    for driver in drivers:
         pool = make_pool(stack, driver, max_capacity=1, acquire_timeout_sec=60)
         stack.camctl("pool", "set", pool, "call_path=/hang")
         caller = start_call(stack, pool)
@@ -128,6 +131,11 @@ def a_worker_that_is_killed_during_a_call_is_evicted(stack):
 
 
 @test(fronts=None)
+def a_worker_that_is_killed_during_a_call_is_evicted(stack):
+    killed_worker(stack, *DRIVERS)
+
+
+@test(fronts=None)
 def a_call_that_fails_evicts_its_worker(stack):
     pool = make_pool(stack, "exec", max_capacity=1)
     stack.camctl("pool", "set", pool, "call_path=/hang")
@@ -140,9 +148,8 @@ def a_call_that_fails_evicts_its_worker(stack):
     drop_pool(stack, pool)
 
 
-@test(fronts=None)
-def a_killed_manager_leaves_no_orphan_and_touches_nothing_in_use(stack):
-    for driver in DRIVERS:
+def killed_manager(stack, *drivers):
+    for driver in drivers:
         pool, starting = make_pool(stack, driver, max_capacity=3), make_pool(stack, driver, max_capacity=5)
         holder = Holder(stack)
         grants = [holder.acquire(pool) for _ in range(3)]
@@ -172,6 +179,11 @@ def a_killed_manager_leaves_no_orphan_and_touches_nothing_in_use(stack):
         holder.close()
         drop_pool(stack, pool)
         drop_pool(stack, starting)
+
+
+@test(fronts=None)
+def a_killed_manager_leaves_no_orphan_and_touches_nothing_in_use(stack):
+    killed_manager(stack, *DRIVERS)
 
 
 @test(fronts=None)
