@@ -283,6 +283,21 @@ void http_cancel(struct http_transfer *t)
 		retire(t);
 }
 
+/* In curl's words, with the status that the server had come to: all that a refused mail is told by. */
+static void describe(const struct http_transfer *t, CURLcode code, char *ret, size_t size)
+{
+	const char *words = t->answer.failed      ? "the answer is larger than allowed"
+			    : t->error[0] != '\0' ? t->error
+						  : curl_easy_strerror(code);
+	long said = 0;
+
+	curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &said);
+	if (said != 0)
+		snprintf(ret, size, "%.180s (the server said %ld)", words, said);
+	else
+		snprintf(ret, size, "%s", words);
+}
+
 static void finish(struct http_transfer *t, CURLcode code)
 {
 	struct http_answer a = {.body = t->answer.data, .len = t->answer.len, .connected = 1};
@@ -300,10 +315,7 @@ static void finish(struct http_transfer *t, CURLcode code)
 
 		curl_easy_getinfo(t->easy, CURLINFO_LOCAL_PORT, &port);
 		a.connected = code != CURLE_COULDNT_CONNECT && code != CURLE_COULDNT_RESOLVE_HOST && port != 0;
-		snprintf(a.fault, sizeof a.fault, "%s",
-		    t->answer.failed      ? "the answer is larger than allowed"
-		    : t->error[0] != '\0' ? t->error
-					  : curl_easy_strerror(code));
+		describe(t, code, a.fault, sizeof a.fault);
 	}
 	done(arg, &a);
 	retire(t);
