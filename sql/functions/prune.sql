@@ -46,6 +46,7 @@ BEGIN
     v_sum := v_sum + v_count;
     v_more := v_more OR v_count = c_batch;
 
+    DELETE FROM node_reports WHERE reported_at < v_before;
     DELETE FROM dispatchers WHERE last_heartbeat < v_before;
     GET DIAGNOSTICS v_count = ROW_COUNT;
     v_sum := v_sum + v_count + usage_recount();

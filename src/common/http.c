@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { IDLE_PER_HOST = 32, IDLE_SEC = 90, CONNECT_MS = 5000, KEEPALIVE_SEC = 30, HANDLES_KEPT = 64 };
+enum { IDLE_PER_HOST = 32, HOSTS = 8, IDLE_SEC = 90, CONNECT_MS = 5000, KEEPALIVE_SEC = 30, HANDLES_KEPT = 64 };
 
 struct body { /* a form's bytes on their way out */
 	const char *data;
@@ -45,7 +45,7 @@ struct http *http_new(struct err *e)
 		free(h);
 		return NULL;
 	}
-	curl_multi_setopt(h->multi, CURLMOPT_MAXCONNECTS, (long)IDLE_PER_HOST);
+	curl_multi_setopt(h->multi, CURLMOPT_MAXCONNECTS, (long)IDLE_PER_HOST * HOSTS);
 	return h;
 }
 
@@ -213,6 +213,8 @@ static void set_options(struct http_transfer *t, const struct http_request *r)
 		curl_easy_setopt(t->easy, CURLOPT_USERNAME, r->user);
 		curl_easy_setopt(t->easy, CURLOPT_PASSWORD, r->password != NULL ? r->password : "");
 	}
+	if (r->http2)
+		curl_easy_setopt(t->easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE);
 	if (r->unix_socket != NULL)
 		curl_easy_setopt(t->easy, CURLOPT_UNIX_SOCKET_PATH, r->unix_socket);
 	/* In an environment with a proxy configured, nodes are still reached directly. */
