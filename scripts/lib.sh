@@ -47,6 +47,8 @@ PACKAGES_TEST=(libcmocka-dev python3-aiosmtpd postgresql-15-pgtap postgresql-ser
 	libapache2-mod-xsendfile rclone podman runc libfaketime man-db python3-jsonschema python3-yaml)
 # What ./check package takes on top.
 PACKAGES_PACKAGE=(build-essential debhelper devscripts dpkg-dev po-debconf lintian debootstrap systemd-container autopkgtest)
+# And what the benchmark is measured against.
+PACKAGES_BENCH=(nginx haproxy redis-server)
 # Where npm came with another Node.js than Debian's, the two packages exclude each other.
 command -v npm >/dev/null || PACKAGES_TEST+=(nodejs npm)
 
