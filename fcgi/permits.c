@@ -4,6 +4,7 @@
 #include "common/clock.h"
 #include "common/dbq.h"
 #include "common/log.h"
+#include "fcgi/pressure.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -46,9 +47,10 @@ struct permits {
 	const struct conf *conf;
 	struct dbq *dbq;
 	pthread_t thread;
-	pthread_mutex_t lock; /* of entries and stopping; what is below is the thread's own */
+	pthread_mutex_t lock; /* of the next three; what is below is the thread's own */
 	struct entry *entries;
 	bool stopping;
+	struct backpressure_limits limits;
 	_Atomic bool ending;
 	int wake;
 	char holder[UUID_TEXT_LEN + 1], channel[CHANNEL_LEN + 1];
@@ -235,10 +237,22 @@ static void take_array(struct permits *p, struct json_object *o, const char *nam
 		take_answer(p, json_object_array_get_idx(list, i));
 }
 
+static void take_limits(struct permits *p, struct json_object *o)
+{
+	struct json_object *limits;
+
+	if (!json_object_object_get_ex(o, "backpressure", &limits))
+		return;
+	pressure_read(limits, &p->limits);
+	if (p->limits.max < 1)
+		p->limits.max = p->conf->gateway_threads;
+}
+
 static void take_result(struct permits *p, struct json_object *o)
 {
 	struct json_object *ms;
 
+	take_limits(p, o);
 	take_array(p, o, "answers");
 	take_array(p, o, "granted");
 	if (json_object_object_get_ex(o, "renew_ms", &ms))
@@ -390,6 +404,8 @@ struct permits *permits_new(const struct conf *conf, struct err *e)
 	p->conf = conf;
 	p->poll_at = INT64_MAX;
 	p->renew_ms = RENEW_FIRST_MS;
+	p->limits = backpressure_default_limits;
+	p->limits.max = conf->gateway_threads;
 	ident_new_uuid(p->holder);
 	c = stpcpy(p->channel, "permit_");
 	for (const char *h = p->holder; *h != '\0'; h++)
@@ -520,6 +536,20 @@ struct json_object *permits_ask(
 		drain_fd(event_fd);
 	}
 	return answer;
+}
+
+int64_t permits_waiting(struct permits *p, struct backpressure_limits *ret_limits)
+{
+	int64_t waiting = 0, asking = 0;
+
+	pthread_mutex_lock(&p->lock);
+	for (struct entry *e = p->entries; e != NULL; e = e->next) {
+		waiting += e->state == WAITING;
+		asking += e->state == ASK || e->state == ASKED;
+	}
+	*ret_limits = p->limits;
+	pthread_mutex_unlock(&p->lock);
+	return waiting > 0 ? waiting + asking : 0;
 }
 
 void permits_release(struct permits *p, const char *id)
