@@ -178,7 +178,7 @@ int main(int argc, char **argv)
 		log_warning("going on without counters: %s", e.msg);
 	metrics_join(metrics, program.name);
 	metrics_gauge_set(metrics, GAUGE_GATEWAY_WAITING_MAX, conf.gateway_threads);
-	permits = permits_new(&conf, &e);
+	permits = permits_new(&conf, metrics, &e);
 	if (permits == NULL) {
 		log_error("%s", e.msg);
 		goto out;

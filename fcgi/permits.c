@@ -45,6 +45,7 @@ struct entry {
 
 struct permits {
 	const struct conf *conf;
+	struct metrics *metrics;
 	struct dbq *dbq;
 	pthread_t thread;
 	pthread_mutex_t lock; /* of the next three; what is below is the thread's own */
@@ -375,12 +376,16 @@ static void wait_for_news(struct permits *p)
 static void *run(void *arg)
 {
 	struct permits *p = arg;
+	bool was_connected = false;
 
 	while (!p->ending) {
 		int64_t now = clock_ms();
 
 		speak(p, now);
 		dbq_step(p->dbq, now);
+		if (was_connected && !dbq_connected(p->dbq))
+			metrics_add(p->metrics, METRIC_DB_RECONNECTS_GATEWAY);
+		was_connected = dbq_connected(p->dbq);
 		p->notified |= dbq_notified(p->dbq);
 		if (p->notified && !p->in_flight) {
 			p->notified = false;
@@ -391,7 +396,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-struct permits *permits_new(const struct conf *conf, struct err *e)
+struct permits *permits_new(const struct conf *conf, struct metrics *metrics, struct err *e)
 {
 	struct permits *p = calloc(1, sizeof *p);
 	char *c;
@@ -402,6 +407,7 @@ struct permits *permits_new(const struct conf *conf, struct err *e)
 		return NULL;
 	}
 	p->conf = conf;
+	p->metrics = metrics;
 	p->poll_at = INT64_MAX;
 	p->renew_ms = RENEW_FIRST_MS;
 	p->limits = backpressure_default_limits;

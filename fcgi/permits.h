@@ -8,6 +8,7 @@
 #include "common/conf.h"
 #include "common/err.h"
 #include "common/ident.h"
+#include "common/metrics.h"
 #include "policy/backpressure.h"
 
 #include <json-c/json.h>
@@ -15,8 +16,8 @@
 
 struct permits;
 
-/* Starts the thread. conf must live on. */
-struct permits *permits_new(const struct conf *conf, struct err *e);
+/* Starts the thread. conf and metrics, which may be NULL, must live on. */
+struct permits *permits_new(const struct conf *conf, struct metrics *metrics, struct err *e);
 /* From now on nobody waits any more: asks are answered with SHUTTING_DOWN. */
 void permits_stop(struct permits *p);
 /* Gives back what is left, waits a moment for that, and ends the thread. NULL is allowed. */
