@@ -40,6 +40,9 @@ int ctl_list(struct ctl *ctl, const char *sql, int n, const char *const *params)
 /* Reads ctl->argv from first on as name=value pairs into a JSON text that the caller frees; NULL and a message on
  * stderr for anything else. */
 char *ctl_changes(struct ctl *ctl, int first);
+/* Makes or changes what ctl->argv[0] names with kind_set(), kind being "pool" or "node": it must be new, or must not be;
+ * the statement decides, not two. Says what came of it. Returns an exit status. */
+int ctl_save(struct ctl *ctl, const char *kind, const char *changes, bool must_be_new);
 /* The value of an option among the arguments, which is taken out of them, such as --role viewer; fallback if it is
  * not there. ctl_flag the same without a value. */
 const char *ctl_option(struct ctl *ctl, const char *name, const char *fallback);
@@ -97,6 +100,11 @@ int ctl_pool_add(struct ctl *ctl);
 int ctl_pool_call(struct ctl *ctl);
 int ctl_pool_drain(struct ctl *ctl);
 int ctl_pool_import(struct ctl *ctl);
+int ctl_node_list(struct ctl *ctl);
+int ctl_node_add(struct ctl *ctl);
+int ctl_node_set(struct ctl *ctl);
+int ctl_node_drain(struct ctl *ctl);
+int ctl_node_remove(struct ctl *ctl);
 int ctl_pool_list(struct ctl *ctl);
 int ctl_pool_remove(struct ctl *ctl);
 int ctl_pool_set(struct ctl *ctl);
