@@ -2,7 +2,7 @@
  * Events: a page of the list, and one with its frames. */
 #include "common/ident.h"
 #include "fcgi/handlers.h"
-#include "fcgi/rfc3339.h"
+#include "common/iso_time.h"
 
 #include <string.h>
 
