@@ -17,6 +17,7 @@ DECLARE
     v_caller_max integer := setting_number('permit_queue_caller_max');
     v_request record;
     v_turn bigint;
+    v_granted jsonb := permit_grant_free(p_holder, p_requests, v_now, v_seen);
     v_new uuid[] := '{}';
     v_refused jsonb := '{}';
     v_answers jsonb;
@@ -26,6 +27,7 @@ BEGIN
             coalesce((r->>'wait_ms')::numeric, v_wait_ms) AS wait_ms, b.turn
         FROM jsonb_array_elements(p_requests) WITH ORDINALITY AS e (r, n)
         JOIN models m ON m.model = r->>'model' AND m.enabled JOIN buckets b ON b.level = 'model' AND b.name = m.model
+        WHERE NOT v_granted ? (r->>'id')
         ORDER BY e.n
     LOOP
         CONTINUE WHEN EXISTS (SELECT 1 FROM permits WHERE permit_id = v_request.id)
@@ -38,7 +40,9 @@ BEGIN
         UPDATE buckets b SET waiting = b.waiting + 1 WHERE b.level = 'model' AND b.name = v_request.model;
         v_new := v_new || v_request.id;
     END LOOP;
-    PERFORM permit_serve(v_models, p_holder, v_now, v_new);
+    IF v_new <> '{}' THEN
+        PERFORM permit_serve(v_models, p_holder, v_now, v_new);
+    END IF;
 
     -- Who could not be served and may not wait is told so, the last first.
     FOR v_request IN
@@ -58,7 +62,7 @@ BEGIN
             (v_refused->(v_request.permit_id::text)->>'level')::limit_level);
     END LOOP;
 
-    SELECT jsonb_agg(coalesce(v_refused->(r->>'id'), permit_state((r->>'id')::uuid, v_now),
+    SELECT jsonb_agg(coalesce(v_granted->(r->>'id'), v_refused->(r->>'id'), permit_state((r->>'id')::uuid, v_now),
         jsonb_build_object('id', r->>'id', 'model', r->>'model', 'outcome', 'UNKNOWN_MODEL')) ORDER BY e.n) INTO v_answers
     FROM jsonb_array_elements(p_requests) WITH ORDINALITY AS e (r, n);
     RETURN coalesce(v_answers, '[]');
