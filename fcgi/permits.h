@@ -6,7 +6,7 @@
 #define CAM_PERMITS_H
 
 #include "common/conf.h"
-#include "common/err.h"
+#include "common/dbq.h"
 #include "common/ident.h"
 
 #include <json-c/json.h>
@@ -14,12 +14,17 @@
 
 struct permits;
 
-/* Starts the thread. conf must live on. */
-struct permits *permits_new(const struct conf *conf, struct err *e);
+/* conf, dbq and wake, which wakes the thread that ticks, must live on. NULL: out of memory. */
+struct permits *permits_new(const struct conf *conf, struct dbq *dbq, int wake);
 /* From now on nobody waits any more: asks are answered with SHUTTING_DOWN. */
 void permits_stop(struct permits *p);
-/* Gives back what is left, waits a moment for that, and ends the thread. NULL is allowed. */
+/* Nobody asks, holds, or has anything to give back. */
+bool permits_idle(struct permits *p);
+/* NULL is allowed. */
 void permits_free(struct permits *p);
+
+/* For the thread that keeps them: what to do on every turn; returns when at the latest. */
+int64_t permits_tick(struct permits *p, int64_t now);
 
 /* Asks for a permit as permit_exchange() takes it - ask gets its "id" here, and becomes this function's - and waits
  * until that is decided, or until the other end of client_fd hangs up. Returns the answer, with its "outcome", which

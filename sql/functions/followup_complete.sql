@@ -1,8 +1,8 @@
 -- followup_complete(dispatcher, results): follow-ups that were done take effect. Each element of the jsonb array: job_id,
--- token, and for archive: driver, path, bytes, sha256; for escalate: what escalate_answered() takes.
+-- token, and for archive: driver, path, bytes, sha256; for escalate: what escalate_answered() takes, and the call's permit, which is released.
 -- An element whose token is not current changes nothing. Any other fault of an element fails the whole call: the caller
 -- then sends them one by one. Returns jsonb: done and fenced counts, and queued = true if there is more to do now.
--- Locks: advisory 'camera' of each camera in lock_id order; then the jobs.
+-- Locks: advisory 'camera' of each camera in lock_id order; then the jobs; last those of permit_release.
 CREATE OR REPLACE FUNCTION camserver.followup_complete(p_dispatcher uuid, p_results jsonb) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
 DECLARE
@@ -12,6 +12,7 @@ DECLARE
     v_done integer := 0;
     v_fenced integer := 0;
     v_queued boolean := false;
+    v_permits uuid[] := '{}';
 BEGIN
     FOR v_lock IN
         SELECT DISTINCT c.lock_id
@@ -22,6 +23,9 @@ BEGIN
     END LOOP;
 
     FOR v_item IN SELECT r FROM jsonb_array_elements(p_results) r ORDER BY (r->>'job_id')::bigint LOOP
+        IF v_item ? 'permit' THEN
+            v_permits := v_permits || (v_item->>'permit')::uuid;
+        END IF;
         UPDATE inference_jobs j SET status = 'done', finished_at = clock_timestamp(), last_error = NULL,
             locked_by = NULL, locked_token = NULL, locked_at = NULL, deadline_at = NULL
         WHERE j.job_id = (v_item->>'job_id')::bigint AND j.locked_token = (v_item->>'token')::bigint
@@ -42,5 +46,6 @@ BEGIN
         END CASE;
         v_done := v_done + 1;
     END LOOP;
+    PERFORM permit_release(v_permits, p_dispatcher);
     RETURN jsonb_build_object('done', v_done, 'fenced', v_fenced, 'queued', v_queued);
 END $$;

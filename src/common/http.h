@@ -39,8 +39,8 @@ struct http_request {
 	/* For what is not HTTP: further options of the handle; -1: no memory. Or NULL. */
 	int (*setup)(CURL *easy, void *arg, struct http_owned *owned);
 	void *setup_arg;
-	const char *unix_socket;      /* or NULL */
-	bool http2;                   /* HTTP/2 from the first byte; the server is known to speak it */
+	const char *unix_socket; /* or NULL */
+	bool http2;              /* HTTP/2 from the first byte; the server is known to speak it */
 	size_t answer_max;
 	/* Takes the body piece by piece instead of answer_max and answer.body, with the same arg; or NULL. */
 	void (*piece)(void *arg, const char *data, size_t len);

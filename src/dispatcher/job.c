@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct job *job_new(struct dispatcher *d, struct lane *lane, PGresult *claim, int row)
+struct job *job_new(struct dispatcher *d, struct lane *lane, PGresult *claim, int row, int permit_column)
 {
 	struct job *j = calloc(1, sizeof *j), **at;
 
@@ -22,6 +22,7 @@ struct job *job_new(struct dispatcher *d, struct lane *lane, PGresult *claim, in
 	snprintf(j->frame_uuid, sizeof j->frame_uuid, "%s", PQgetvalue(claim, row, 4));
 	snprintf(j->camera_id, sizeof j->camera_id, "%s", PQgetvalue(claim, row, 5));
 	snprintf(j->captured_at, sizeof j->captured_at, "%s", PQgetvalue(claim, row, 6));
+	snprintf(j->permit, sizeof j->permit, "%s", PQgetvalue(claim, row, permit_column));
 	for (at = &lane->jobs; *at != NULL;) /* a short list, and the queue's order */
 		at = &(*at)->next;
 	*at = j;
@@ -59,6 +60,7 @@ void job_fail(struct job *j, const char *why, int64_t delay_ms, bool final, bool
 		log_debug("job %lld (camera %s), attempt %u: %s", (long long)j->id, j->camera_id, j->attempt, error);
 	commit_failure(j->d, &(struct commit_failure){.job_id = j->id,
 				 .token = j->token,
+				 .permit = j->permit,
 				 .error = error,
 				 .delay_ms = delay_ms,
 				 .final = final,
