@@ -22,7 +22,7 @@ BEGIN
         RETURN jsonb_build_object('outcome', 'BAD_CAPTURED_AT', 'server_time', rfc3339(v_now));
     END IF;
     SELECT count(*) INTO v_waiting FROM (
-        SELECT 1 FROM inference_jobs WHERE camera_id = p_camera AND kind = 'analyze' AND status IN ('queued', 'waiting', 'running')
+        SELECT 1 FROM inference_jobs WHERE camera_id = p_camera AND kind = 'analyze' AND status IN ('queued', 'waiting')
         LIMIT v_max) w;
     IF v_waiting >= v_max AND NOT EXISTS (SELECT 1 FROM frames WHERE frame_uuid = p_frame_uuid) THEN
         RETURN jsonb_build_object('outcome', 'QUEUE_FULL', 'retry_after', 5, 'camera_queue', v_waiting,

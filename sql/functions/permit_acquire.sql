@@ -25,12 +25,8 @@ BEGIN
         SELECT (r->>'id')::uuid AS id, r->>'model' AS model, coalesce(r->>'caller', '') AS caller,
             coalesce((r->>'wait_ms')::numeric, v_wait_ms) AS wait_ms
         FROM jsonb_array_elements(p_requests) WITH ORDINALITY AS e (r, n)
-<<<<<<< HEAD
-        JOIN models m ON m.model = r->>'model' AND m.enabled JOIN buckets b ON b.level = 'model' AND b.name = m.model
-        WHERE NOT v_granted ? (r->>'id')
-=======
         JOIN models m ON m.model = r->>'model' AND m.enabled
->>>>>>> main
+        WHERE NOT v_granted ? (r->>'id')
         ORDER BY e.n
     LOOP
         CONTINUE WHEN EXISTS (SELECT 1 FROM permits WHERE permit_id = v_request.id)

@@ -13,11 +13,11 @@ BEGIN
         SELECT DISTINCT (r->>'id')::uuid AS id, r->>'model' AS model, coalesce(r->>'caller', '') AS caller
         FROM jsonb_array_elements(p_requests) r
     ), free AS MATERIALIZED (
-        SELECT w.model, w.n, m, bucket_refilled(b, p_now) AS b
+        SELECT w.model, w.n, l.m, bucket_refilled(b, p_now) AS b
         FROM (SELECT model, count(*)::integer AS n, array_agg(id) AS ids FROM asked GROUP BY model) w
-        JOIN models m ON m.model = w.model AND m.enabled AND cardinality(m.bucket_ids) = 1
-        JOIN buckets b ON b.bucket_id = m.bucket_ids[1]
-        WHERE b.waiting = 0 AND b.running + w.n <= b.concurrent
+        CROSS JOIN LATERAL (SELECT m FROM models m WHERE m.model = w.model LIMIT 1) l -- one by one, by the index
+        JOIN buckets b ON b.bucket_id = (l.m).bucket_ids[1]
+        WHERE (l.m).enabled AND cardinality((l.m).bucket_ids) = 1 AND b.waiting = 0 AND b.running + w.n <= b.concurrent
           AND NOT EXISTS (SELECT 1 FROM permits p WHERE p.permit_id = ANY (w.ids))
     ), served AS MATERIALIZED (
         SELECT * FROM free f WHERE (f.b).tokens >= f.n

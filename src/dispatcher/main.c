@@ -13,13 +13,14 @@
 
 #include <curl/curl.h>
 
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-enum { NOTIFY_INFLIGHT = 4, ESCALATE_INFLIGHT = 2 };
+enum { NOTIFY_INFLIGHT = 4, ESCALATE_INFLIGHT = 2, HEAP_KEPT = 16 * 1024 * 1024 };
 
 static int arg_count;
 static char **arg_values;
@@ -115,6 +116,8 @@ int main(int argc, char **argv)
 
 	arg_count = argc;
 	arg_values = argv;
+	/* Images come and go: without this every one of them is given back to the kernel and faulted in again. */
+	mallopt(M_TRIM_THRESHOLD, HEAP_KEPT);
 	if (program_start(&program, argc, argv, 0, &d.conf, &status) < 0)
 		goto out;
 	status = EXIT_FAILURE;
