@@ -8,10 +8,8 @@ DROP INDEX camserver.permits_holder;
 CREATE INDEX permits_fresh ON camserver.permits (holder) WHERE fresh;
 
 -- Every index that a job's states are in costs an entry with every claim. Jobs that run are few, and the rescue looks at
--- all of them; a camera's queue is what waits.
+-- all of them.
 DROP INDEX camserver.jobs_deadline;
-DROP INDEX camserver.jobs_camera;
-CREATE INDEX jobs_camera ON camserver.inference_jobs (camera_id) WHERE kind = 'analyze' AND status IN ('queued', 'waiting');
 
 -- A frame is written once when it comes in and once when it is analysed. The second time stays in its page if no index
 -- has to know: nearly always, as most frames show nothing. So images that go after a while are found by when they came,
