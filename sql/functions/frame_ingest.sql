@@ -27,7 +27,7 @@ BEGIN
         RETURN jsonb_build_object('outcome', 'BAD_CAPTURED_AT', 'server_time', rfc3339(v_now));
     END IF;
     SELECT count(*) INTO v_waiting FROM (
-        SELECT 1 FROM inference_jobs WHERE camera_id = p_camera AND kind = 'analyze' AND status IN ('queued', 'waiting')
+        SELECT 1 FROM inference_jobs WHERE camera_id = p_camera AND kind = 'analyze' AND status IN ('queued', 'waiting', 'running')
         LIMIT v_max) w;
     v_load := queue_load();
     v_percent := (v_load->>'queued')::numeric * 100 / (v_load->>'max')::numeric;
