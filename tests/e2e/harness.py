@@ -15,6 +15,8 @@ import uuid
 
 import psycopg2
 
+import openapi
+
 TESTS = []
 
 
@@ -80,6 +82,7 @@ class Client:
         for value in response.headers.get_all("Set-Cookie") or []:
             for name, morsel in http.cookies.SimpleCookie(value).items():
                 self.cookie = f"{name}={morsel.value}"
+        openapi.check(method, path, response.status, response.headers.get("Content-Type"), data)
         return Answer(response, data)
 
     def get(self, path, **kw):
