@@ -176,6 +176,8 @@ int main(int argc, char **argv)
 	metrics = metrics_open(conf.run_dir, &e);
 	if (metrics == NULL)
 		log_warning("going on without counters: %s", e.msg);
+	metrics_join(metrics, program.name);
+	metrics_gauge_set(metrics, GAUGE_GATEWAY_WAITING_MAX, conf.gateway_threads);
 	keeper = keeper_new(&conf, metrics, &e);
 	if (keeper == NULL) {
 		log_error("%s", e.msg);

@@ -19,7 +19,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-enum { NOTIFY_INFLIGHT = 4, ESCALATE_INFLIGHT = 2 };
+/* Of notifications so many that one receiver that hangs does not keep the others from hearing. */
+enum { NOTIFY_INFLIGHT = 32, ESCALATE_INFLIGHT = 2 };
 
 static int arg_count;
 static char **arg_values;
@@ -131,6 +132,7 @@ int main(int argc, char **argv)
 	d.metrics = metrics_open(d.conf.run_dir, &e);
 	if (d.metrics == NULL)
 		log_warning("going on without counters: %s", e.msg);
+	metrics_join(d.metrics, program.name);
 	d.signal_fd = open_signals();
 	srandom((unsigned)getpid() ^ (unsigned)clock_ms());
 	if (d.signal_fd < 0 || curl_global_init(CURL_GLOBAL_DEFAULT) != 0 ||
