@@ -130,7 +130,7 @@ def the_readme_leads_from_apt_to_an_event_in_under_ten_commands():
         memory["last"] = done.stdout
         if i == 0:  # a machine that runs tests is loaded, and streams would be refused for it
             m.out("mkdir /srv/proc && cp /proc/stat /proc/meminfo /srv/proc/ && echo PROC_DIR=/srv/proc >>/etc/camserver/camserver.conf"
-                  " && systemctl reload cam-dispatcher && camctl setting set recover_hold_sec 1")
+                  " && systemctl reload cam-dispatcher && systemctl restart cam-dispatcher && camctl setting set recover_hold_sec 1")
     assert '"primary_event"' in memory["last"], memory["last"]
     assert m.sh("camctl doctor", check=False).returncode == 0, problems()
 
