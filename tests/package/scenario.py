@@ -17,9 +17,8 @@ top, state = sys.argv[1:3]
 root = f"{state}/root"
 log = open(f"{state}/scenario.log", "w", buffering=1)
 STEPS = []
-ENABLED = ["cam-dispatcher", "cam-manager", "camserver-analyzer", "camserver-fcgi", "camserver-gateway", "camserver-media"]
-if os.path.exists(f"{top}/systemd/camserver-ingest.service.in"):
-    ENABLED.append("camserver-ingest")
+ENABLED = ["cam-dispatcher", "cam-manager", "camserver-analyzer", "camserver-fcgi", "camserver-gateway",
+           "camserver-ingest", "camserver-media"]
 SCORE_MAX = {"cam-manager": 3.0}  # whose workers are what the operator says; all others 2.0
 ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
 
