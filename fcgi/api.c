@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fcgi/api.h"
 
+#include "common/ident.h"
+#include "common/json.h"
 #include "common/log.h"
 
 #include <string.h>
@@ -94,4 +96,34 @@ bool api_query(const struct request *r, struct answer *a, struct query *q, struc
 	if (fault != NULL)
 		answer_error_with(a, fault, e.msg, NULL);
 	return fault == NULL;
+}
+
+void api_put(struct api *api, struct request *r, struct answer *a, const char *sql, const char *what)
+{
+	struct json_object *body = NULL, *result;
+	struct query text;
+	struct err e;
+
+	if (!api_query(r, a, &text, NULL, 0))
+		return;
+	if (!request_is_type(r, "application/json")) {
+		answer_error_with(a, "UNSUPPORTED_MEDIA_TYPE", "send application/json", NULL);
+		return;
+	}
+	if (!ident_valid(r->args[0])) {
+		err_set(&e, "a %s's name is 1 to 64 letters, digits, '_', '.' or '-'", what);
+		answer_error_with(a, "BAD_REQUEST", e.msg, NULL);
+		return;
+	}
+	body = json_parse_object(r->body.data, r->body.len, &e);
+	if (body == NULL) {
+		answer_error_with(a, "BAD_REQUEST", e.msg, NULL);
+		return;
+	}
+	result = api_call(api, a, sql, 2, (const char *[]){r->args[0], r->body.data});
+	if (result != NULL && strcmp(api_outcome(result), "CREATED") == 0)
+		api_answer(a, result, "CREATED", 201);
+	else
+		api_answer(a, result, "OK", 200);
+	json_object_put(body);
 }

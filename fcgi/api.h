@@ -40,6 +40,9 @@ struct json_object *api_call(struct api *api, struct answer *a, const char *sql,
 /* Answers with what the function said, without the "outcome": with this status if that is the success, else as the
  * error that it names. Takes over result; NULL is an answer that is filled in already. */
 void api_answer(struct answer *a, struct json_object *result, const char *success, int status);
+/* The whole of a PUT of something that has a name: checks the query, the name, which is the path's argument, and the JSON
+ * object, calls sql with the two, and answers with what it says: 201 for CREATED, 200 for OK. what: "pool". */
+void api_put(struct api *api, struct request *r, struct answer *a, const char *sql, const char *what);
 /* The query of the request. False after filling in the error answer. */
 bool api_query(const struct request *r, struct answer *a, struct query *q, struct query_param *params, size_t n);
 /* The "outcome" of an answer; never NULL. */

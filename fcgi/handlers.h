@@ -32,6 +32,8 @@ void handle_limits_set_global(struct api *api, struct request *r, struct answer 
 void handle_limits_set_provider(struct api *api, struct request *r, struct answer *a);
 void handle_limits_set_model(struct api *api, struct request *r, struct answer *a);
 
+void handle_node_list(struct api *api, struct request *r, struct answer *a);
+void handle_node_put(struct api *api, struct request *r, struct answer *a);
 void handle_pool_list(struct api *api, struct request *r, struct answer *a);
 void handle_pool_get(struct api *api, struct request *r, struct answer *a);
 void handle_pool_put(struct api *api, struct request *r, struct answer *a);

@@ -26,6 +26,8 @@ static const struct route routes[] = {
     {"PUT", "/api/limits/global", "operator", SMALL_BODY, handle_limits_set_global},
     {"PUT", "/api/limits/provider/{provider}", "operator", SMALL_BODY, handle_limits_set_provider},
     {"PUT", "/api/limits/model/{model}", "operator", SMALL_BODY, handle_limits_set_model},
+    {"GET", "/api/nodes", "operator", 0, handle_node_list},
+    {"PUT", "/api/nodes/{name}", "operator", SMALL_BODY, handle_node_put},
     {"GET", "/api/pools", "operator", 0, handle_pool_list},
     {"GET", "/api/pools/{name}", "operator", 0, handle_pool_get},
     {"PUT", "/api/pools/{name}", "operator", POOL_BODY, handle_pool_put},

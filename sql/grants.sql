@@ -19,14 +19,14 @@ BEGIN
             'job_list', 'job_retry', 'job_cancel',
             'console_live', 'console_events', 'console_event', 'console_operations', 'server_put',
             'permit_exchange', 'limits_show', 'limits_set',
-            'pool_list', 'pool_put',
+            'pool_list', 'pool_put', 'node_list', 'node_put', 'node_report',
             'worker_acquire', 'worker_poll', 'worker_leave', 'worker_release', 'worker_evict', 'worker_heartbeat']),
         ('camserver_dispatcher', ARRAY[
             'schema_version', 'dispatcher_register', 'dispatcher_heartbeat', 'dispatcher_stop',
             'health_report', 'counters_report', 'sweep_run', 'suggest_offer',
             'job_claim', 'job_fail', 'analysis_complete', 'schema_push_begin', 'schema_push_end',
             'spool_expired', 'spool_removed', 'spool_unknown', 'archive_expired', 'archive_removed',
-            'followup_claim', 'followup_complete',
+            'followup_claim', 'followup_complete', 'node_configure', 'node_candidates', 'node_report',
             'permit_acquire', 'permit_release', 'permit_renew', 'permit_cancel', 'permit_poll',
             'worker_acquire', 'worker_poll', 'worker_leave', 'worker_release', 'worker_evict', 'worker_heartbeat']),
         ('camserver_manager', ARRAY[

@@ -1,5 +1,6 @@
--- archive_queue(frame): have the frame's image put, or moved, to where it belongs now. Internal. A job for it that has
--- not begun covers this; one that runs does not, since it may be going to the old place.
+-- archive_queue(frame): have the frame's image put, or moved, to where it belongs now. Internal: the caller holds the
+-- camera's lock. A job for it covers this, also one that runs: if it is going to the old place, archive_stored() queues the
+-- move. Two at work at once would leave a copy that nobody knows of.
 CREATE OR REPLACE FUNCTION camserver.archive_queue(p_frame bigint) RETURNS void
 LANGUAGE plpgsql SET search_path = camserver, pg_temp AS $$
 DECLARE
@@ -9,5 +10,5 @@ BEGIN
     SELECT 'archive', f.camera_id, f.frame_id, f.captured_at, setting_number('archive_max_attempt'), v_now, v_now
     FROM frames f WHERE f.frame_id = p_frame
       AND NOT EXISTS (SELECT 1 FROM inference_jobs j
-          WHERE j.frame_id = p_frame AND j.kind = 'archive' AND j.status IN ('queued', 'waiting'));
+          WHERE j.frame_id = p_frame AND j.kind = 'archive' AND j.status IN ('queued', 'waiting', 'running'));
 END $$;

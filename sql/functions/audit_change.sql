@@ -43,11 +43,6 @@ CREATE OR REPLACE TRIGGER audit_change AFTER DELETE OR UPDATE ON camserver.rate_
 CREATE OR REPLACE TRIGGER audit_change_add AFTER INSERT ON camserver.rate_limits FOR EACH ROW
     WHEN (coalesce(NEW.requests, NEW.window_ms, NEW.concurrent) IS NOT NULL OR NEW.shared)
     EXECUTE FUNCTION camserver.audit_change('limit', 'level,provider_id,model', 'requests', 'window_ms', 'concurrent', 'shared');
-DO $$
-BEGIN
-    IF to_regclass('camserver.nodes') IS NOT NULL THEN
-        CREATE OR REPLACE TRIGGER audit_change AFTER INSERT OR DELETE OR UPDATE ON camserver.nodes FOR EACH ROW
-            EXECUTE FUNCTION camserver.audit_change('node', 'name', 'base_url', 'models', 'max_inflight', 'weight', 'http2',
-                'health_path', 'draining');
-    END IF;
-END $$;
+CREATE OR REPLACE TRIGGER audit_change AFTER INSERT OR DELETE OR UPDATE ON camserver.nodes FOR EACH ROW
+    EXECUTE FUNCTION camserver.audit_change('node', 'name', 'base_url', 'models', 'max_inflight', 'weight', 'http2', 'health_path',
+        'draining');

@@ -11,7 +11,6 @@ DECLARE
     c_audit CONSTANT integer := 30;
     v_now timestamptz := clock_timestamp();
     v_answer jsonb;
-    v_nodes jsonb := '[]';
 BEGIN
     v_answer := jsonb_build_object('outcome', 'OK', 'who', console_who(p_user, p_role),
         'status', system_status(p_user) - 'time', 'pools', pool_list()->'pools', 'limits', limits_show() - 'outcome',
@@ -43,8 +42,5 @@ BEGIN
     SELECT v_answer || jsonb_build_object('audit', coalesce(jsonb_agg(jsonb_build_object('at', rfc3339(a.at), 'actor', a.actor,
         'action', a.action, 'subject', a.subject, 'before', a.before, 'after', a.after) ORDER BY a.audit_id DESC), '[]'))
     INTO v_answer FROM (SELECT * FROM audit ORDER BY audit_id DESC LIMIT c_audit) a;
-    IF to_regprocedure('camserver.node_list()') IS NOT NULL THEN
-        EXECUTE 'SELECT node_list()->''nodes''' INTO v_nodes;
-    END IF;
-    RETURN v_answer || jsonb_build_object('nodes', v_nodes);
+    RETURN v_answer || jsonb_build_object('nodes', node_list()->'nodes');
 END $$;

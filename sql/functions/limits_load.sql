@@ -1,5 +1,6 @@
 -- limits_load(config): takes over a configuration file (see limits_parse): its providers, models and limits become what the
--- file says; a level that the file has without a field inherits that field from now on. What the file does not name stays.
+-- file says; a level that the file has without a field inherits that field from now on, and a model
+-- without a pool has none. What the file does not name stays.
 -- Returns jsonb: outcome OK, providers, models (how many the file has). Locks: 'limits' exclusive.
 CREATE OR REPLACE FUNCTION camserver.limits_load(p_config jsonb) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
@@ -17,9 +18,14 @@ BEGIN
                 base_url = coalesce(excluded.base_url, p.base_url), api_key_file = coalesce(excluded.api_key_file, p.api_key_file);
             v_providers := v_providers + 1;
         ELSIF v_row.level = 'model' THEN
-            INSERT INTO models (model, provider_id, upstream_name)
-            VALUES (v_row.model, v_row.provider_id, v_row.upstream_name)
-            ON CONFLICT (model) DO UPDATE SET provider_id = excluded.provider_id, upstream_name = excluded.upstream_name;
+            IF v_row.pool IS NOT NULL AND NOT EXISTS (SELECT 1 FROM pools WHERE name = v_row.pool) THEN
+                RAISE EXCEPTION 'the model "%" names the pool "%", which does not exist', v_row.model, v_row.pool
+                    USING ERRCODE = 'invalid_parameter_value', HINT = '`camctl pool add` makes it.';
+            END IF;
+            INSERT INTO models (model, provider_id, upstream_name, pool)
+            VALUES (v_row.model, v_row.provider_id, v_row.upstream_name, v_row.pool)
+            ON CONFLICT (model) DO UPDATE SET provider_id = excluded.provider_id, upstream_name = excluded.upstream_name,
+                pool = excluded.pool;
             v_models := v_models + 1;
         END IF;
         DELETE FROM rate_limits l WHERE l.level = v_row.level

@@ -1,10 +1,11 @@
 -- limits_parse(config): a configuration file's JSON as rows, one a level that says something: the global rate_limit, each
 -- provider, each model. Providers stand under "providers" or directly at the top, as an object by name or as an array with
--- "name"; so do a provider's "models". A model's "name" is what callers say, its "model_name" what the provider is told.
--- What is not understood is an error that names it; "shared" stands in a rate_limit.
+-- "name"; so do a provider's "models". A model's "name" is what callers say, its "model_name" what the provider is told,
+-- its "pool" the worker pool that serves it, if one does. What is not understood is an error that names it; "shared" stands in a
+-- rate_limit.
 CREATE OR REPLACE FUNCTION camserver.limits_parse(p_config jsonb) RETURNS TABLE (
     level camserver.limit_level, provider_id text, model text, kind text, base_url text, api_key_file text,
-    upstream_name text, requests integer, window_ms bigint, concurrent integer, shared boolean)
+    upstream_name text, pool text, requests integer, window_ms bigint, concurrent integer, shared boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
@@ -39,9 +40,10 @@ BEGIN
 
     SELECT format('%s "%s"', p.level, coalesce(p.model, p.provider_id)) INTO v_wrong FROM pg_temp.limits_parsed p
     WHERE jsonb_typeof(p.body) <> 'object' OR jsonb_typeof(coalesce(p.lim, '{}')) NOT IN ('object', 'null')
+       OR (p.level = 'model' AND jsonb_typeof(coalesce(p.body->'pool', 'null')) NOT IN ('string', 'null'))
        OR (p.level <> 'global' AND p.provider_id IS NULL) OR (p.level = 'model' AND p.model IS NULL) LIMIT 1;
     IF FOUND THEN
-        RAISE EXCEPTION 'the entry % is not one: it needs a name, and its rate_limit must be an object', v_wrong
+        RAISE EXCEPTION 'the entry % is not one: it needs a name, its rate_limit must be an object, its pool a name', v_wrong
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     SELECT format('%s of %s "%s"', k, p.level, coalesce(p.model, p.provider_id, '')) INTO v_wrong
@@ -55,7 +57,8 @@ BEGIN
     END IF;
     RETURN QUERY SELECT p.level, p.provider_id, p.model,
         coalesce(p.body->>'provider', p.provider_id), coalesce(p.body->>'base_url', p.body->>'api_base'),
-        p.body->>'api_key_file', coalesce(p.body->>'model_name', p.model), (p.lim->>'requests')::integer,
-        (p.lim->>'window_ms')::bigint, (p.lim->>'concurrent')::integer, coalesce((p.lim->>'shared')::boolean, false)
+        p.body->>'api_key_file', coalesce(p.body->>'model_name', p.model),
+        CASE p.level WHEN 'model' THEN p.body->>'pool' END, (p.lim->>'requests')::integer, (p.lim->>'window_ms')::bigint,
+        (p.lim->>'concurrent')::integer, coalesce((p.lim->>'shared')::boolean, false)
     FROM pg_temp.limits_parsed p ORDER BY p.n, p.provider_id, p.model;
 END $$;

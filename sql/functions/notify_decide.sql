@@ -26,7 +26,11 @@ BEGIN
             rule = CASE WHEN p_severity > severity THEN p_rule ELSE rule END,
             severity = greatest(severity, p_severity)
         WHERE notification_id = v_open.notification_id AND state = v_open.state;
-        CONTINUE WHEN FOUND;
+        IF FOUND THEN -- the job's frame is the picture that goes along
+            UPDATE inference_jobs SET frame_id = p_frame
+            WHERE job_id = v_open.job_id AND v_open.state = 'sending' AND p_severity >= v_open.severity;
+            CONTINUE;
+        END IF;
 
         v_reason := notify_cooldown(v_channel, p_camera, p_primary_event, p_severity);
         IF v_reason IS NOT NULL THEN

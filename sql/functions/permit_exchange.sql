@@ -2,7 +2,8 @@
 -- trip and one transaction, however many threads it speaks for.
 --   p_news  {"release": [uuid], "cancel": as permit_cancel takes it, "ask": as permit_acquire takes it, "renew": [uuid]}
 --           an element of ask without "caller" says who is calling as caller_identify takes it ("token", "remote_user",
---           "session"; any role will do); with "list" it only wants to know the models
+--           "session"; any role will do); with "list" it only wants to know the models; with "nodes_of" only the nodes of
+--           that model, as node_candidates gives them; with "nodes" true the answer has them too if it is GRANTED
 -- Returns jsonb: answers (an array, of ask and cancel, in that order), granted and next_ms as permit_poll, renew_ms: how
 -- often to renew.
 -- Locks: permit_lock of all models concerned at once.
@@ -17,7 +18,11 @@ DECLARE
     v_polled jsonb;
 BEGIN
     FOR v_ask IN SELECT jsonb_array_elements(p_news->'ask') LOOP
-        IF v_ask ? 'caller' THEN
+        IF v_ask ? 'nodes_of' THEN
+            v_answers := v_answers || jsonb_build_object('id', v_ask->'id', 'outcome', 'OK',
+                'nodes', node_candidates(v_ask->>'nodes_of'));
+            CONTINUE;
+        ELSIF v_ask ? 'caller' THEN
             v_asks := v_asks || v_ask;
             CONTINUE;
         END IF;
@@ -40,7 +45,10 @@ BEGIN
     END IF;
     PERFORM permit_release(v_release, p_holder);
     IF v_asks <> '[]' THEN
-        v_answers := v_answers || permit_acquire(p_holder, v_asks);
+        v_answers := v_answers || (SELECT jsonb_agg(CASE WHEN (r->>'nodes')::boolean AND a->>'outcome' = 'GRANTED'
+                THEN a || jsonb_build_object('nodes', node_candidates(a->>'model')) ELSE a END ORDER BY n)
+            FROM ROWS FROM (jsonb_array_elements(permit_acquire(p_holder, v_asks)), jsonb_array_elements(v_asks))
+                WITH ORDINALITY AS x (a, r, n));
     END IF;
     IF jsonb_array_length(p_news->'cancel') > 0 THEN
         v_answers := v_answers || permit_cancel(p_news->'cancel', p_holder);

@@ -1,9 +1,9 @@
--- prune(): forget what is older than its keeping time, a batch per table and call, and mend usage rows that
+-- prune(): forget what is older than its keeping time, a small batch per table and call, and mend usage rows that
 -- somebody's hand edit left wrong. Returns jsonb: count of rows, more = true while a table had a full batch.
 CREATE OR REPLACE FUNCTION camserver.prune() RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
 DECLARE
-    c_batch CONSTANT integer := 5000;
+    c_batch CONSTANT integer := 1000;
     v_before timestamptz := clock_timestamp() - make_interval(hours => setting_number('metrics_keep_hours')::integer);
     v_jobs_before timestamptz := clock_timestamp() - make_interval(hours => setting_number('job_keep_hours')::integer);
     v_count integer;
@@ -60,6 +60,7 @@ BEGIN
     v_sum := v_sum + v_count;
     v_more := v_more OR v_count = c_batch;
 
+    DELETE FROM node_reports WHERE reported_at < v_before;
     DELETE FROM dispatchers WHERE last_heartbeat < v_before;
     GET DIAGNOSTICS v_count = ROW_COUNT;
     v_sum := v_sum + v_count + usage_recount();

@@ -1,10 +1,11 @@
 -- rows_expire(): forget frames whose class's time is over and whose images are gone from spool and archive, and closed
--- events that have no frame left; a small batch of each a call, so that nobody waits for its locks. Class case stays.
+-- events that have no frame left; a small batch of each a call, so that nobody waits for its locks. Class case stays, and
+-- so does a frame that somebody is at work on: its image may be on its way into the archive.
 -- p_now: the time to judge by. Returns jsonb: count of rows, more = true while there was a full batch.
 CREATE OR REPLACE FUNCTION camserver.rows_expire(p_now timestamptz DEFAULT clock_timestamp()) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
 DECLARE
-    c_batch CONSTANT integer := 500;
+    c_batch CONSTANT integer := 200;
     v_class retention_class;
     v_before timestamptz;
     v_frames bigint[];
@@ -20,6 +21,7 @@ BEGIN
             SELECT f.frame_id FROM frames f
             WHERE f.retention_class = v_class AND f.received_at < v_before AND f.image_removed_at IS NOT NULL
               AND NOT EXISTS (SELECT 1 FROM archive_objects o WHERE o.frame_id = f.frame_id AND o.removed_at IS NULL)
+              AND NOT EXISTS (SELECT 1 FROM inference_jobs j WHERE j.frame_id = f.frame_id AND j.status = 'running')
             ORDER BY f.received_at LIMIT c_batch FOR UPDATE SKIP LOCKED) e;
         DELETE FROM archive_objects WHERE frame_id = ANY (v_frames);
         DELETE FROM frames WHERE frame_id = ANY (v_frames);

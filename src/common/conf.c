@@ -17,6 +17,9 @@ const struct conf_option conf_options[] = {
 	"PostgreSQL URL or key=value string; several hosts are tried in order"},
     {"ADMIN_DATABASE_URL", CONF_URL, AT(admin_database_url), "", 0, 0, NULL,
 	"what camctl connects with; empty: DATABASE_URL"},
+    {"ADMIN_PASSFILE", CONF_PATH, AT(admin_passfile), "/etc/camserver/credentials/admin.pgpass", 0, 0, NULL,
+	"password file of the role camserver_admin; where camctl can read it, it connects as that role unless its URL "
+	"names a user"},
     {"SPOOL_DIR", CONF_PATH, AT(spool_dir), "/var/lib/camserver/spool", 0, 0, NULL,
 	"frames wait here for their analysis"},
     {"RUN_DIR", CONF_PATH, AT(run_dir), "/run/camserver", 0, 0, NULL, "sockets and the host's shared counters"},

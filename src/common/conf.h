@@ -17,6 +17,7 @@ enum archive_driver { ARCHIVE_NONE, ARCHIVE_DIR, ARCHIVE_RCLONE };
 struct conf {
 	const char *database_url;
 	const char *admin_database_url;
+	const char *admin_passfile;
 	const char *spool_dir;
 	const char *run_dir;
 	const char *is21_base_url;

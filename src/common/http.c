@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { IDLE_PER_HOST = 32, IDLE_SEC = 90, CONNECT_MS = 5000, KEEPALIVE_SEC = 30, HANDLES_KEPT = 64 };
+enum { IDLE_PER_HOST = 32, HOSTS = 8, IDLE_SEC = 90, CONNECT_MS = 5000, KEEPALIVE_SEC = 30, HANDLES_KEPT = 64 };
 
 struct body { /* a form's bytes on their way out */
 	const char *data;
@@ -45,7 +45,7 @@ struct http *http_new(struct err *e)
 		free(h);
 		return NULL;
 	}
-	curl_multi_setopt(h->multi, CURLMOPT_MAXCONNECTS, (long)IDLE_PER_HOST);
+	curl_multi_setopt(h->multi, CURLMOPT_MAXCONNECTS, (long)IDLE_PER_HOST * HOSTS);
 	return h;
 }
 
@@ -213,6 +213,8 @@ static void set_options(struct http_transfer *t, const struct http_request *r)
 		curl_easy_setopt(t->easy, CURLOPT_USERNAME, r->user);
 		curl_easy_setopt(t->easy, CURLOPT_PASSWORD, r->password != NULL ? r->password : "");
 	}
+	if (r->http2)
+		curl_easy_setopt(t->easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE);
 	if (r->unix_socket != NULL)
 		curl_easy_setopt(t->easy, CURLOPT_UNIX_SOCKET_PATH, r->unix_socket);
 	/* In an environment with a proxy configured, nodes are still reached directly. */
@@ -283,6 +285,21 @@ void http_cancel(struct http_transfer *t)
 		retire(t);
 }
 
+/* In curl's words, with the status that the server had come to: all that a refused mail is told by. */
+static void describe(const struct http_transfer *t, CURLcode code, char *ret, size_t size)
+{
+	const char *words = t->answer.failed      ? "the answer is larger than allowed"
+			    : t->error[0] != '\0' ? t->error
+						  : curl_easy_strerror(code);
+	long said = 0;
+
+	curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &said);
+	if (said != 0)
+		snprintf(ret, size, "%.180s (the server said %ld)", words, said);
+	else
+		snprintf(ret, size, "%s", words);
+}
+
 static void finish(struct http_transfer *t, CURLcode code)
 {
 	struct http_answer a = {.body = t->answer.data, .len = t->answer.len, .connected = 1};
@@ -300,10 +317,7 @@ static void finish(struct http_transfer *t, CURLcode code)
 
 		curl_easy_getinfo(t->easy, CURLINFO_LOCAL_PORT, &port);
 		a.connected = code != CURLE_COULDNT_CONNECT && code != CURLE_COULDNT_RESOLVE_HOST && port != 0;
-		snprintf(a.fault, sizeof a.fault, "%s",
-		    t->answer.failed      ? "the answer is larger than allowed"
-		    : t->error[0] != '\0' ? t->error
-					  : curl_easy_strerror(code));
+		describe(t, code, a.fault, sizeof a.fault);
 	}
 	done(arg, &a);
 	retire(t);

@@ -7,6 +7,7 @@
 #include "common/err.h"
 
 #include <curl/curl.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct http;
@@ -39,6 +40,7 @@ struct http_request {
 	int (*setup)(CURL *easy, void *arg, struct http_owned *owned);
 	void *setup_arg;
 	const char *unix_socket;      /* or NULL */
+	bool http2;                   /* HTTP/2 from the first byte; the server is known to speak it */
 	size_t answer_max;
 	/* Takes the body piece by piece instead of answer_max and answer.body, with the same arg; or NULL. */
 	void (*piece)(void *arg, const char *data, size_t len);

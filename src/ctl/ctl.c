@@ -71,6 +71,30 @@ out:
 	return text;
 }
 
+int ctl_save(struct ctl *ctl, const char *kind, const char *changes, bool must_be_new)
+{
+	const char *name = ctl->argv[0];
+	PGresult *row = NULL;
+	char sql[256];
+	bool done;
+
+	snprintf(sql, sizeof sql,
+	    "SELECT camserver.%s_set($1, $2::jsonb) WHERE $3::boolean = NOT EXISTS (SELECT 1 FROM camserver.%ss"
+	    " WHERE name = $1)",
+	    kind, kind);
+	if (ctl_query(ctl, sql, 3, (const char *[]){name, changes, must_be_new ? "t" : "f"}, &row) < 0)
+		return EXIT_FAILURE;
+	done = PQntuples(row) == 1;
+	PQclear(row);
+	if (done)
+		printf("%s %s saved\n", kind, name);
+	else if (must_be_new)
+		fprintf(stderr, "camctl: there is a %s %s already; `camctl %s set` changes it\n", kind, name, kind);
+	else
+		fprintf(stderr, "camctl: there is no %s %s; `camctl %s add` makes it\n", kind, name, kind);
+	return done ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
 static void take_out(struct ctl *ctl, int at, int n)
 {
 	for (int i = at; i + n < ctl->argc; i++)

@@ -20,12 +20,16 @@ struct ctl {
 struct ctl_command {
 	const char *words; /* "token create" */
 	const char *usage; /* its arguments, "" for none */
-	const char *about;
+	const char *about; /* "": not listed */
 	int min_args, max_args;
 	int (*run)(struct ctl *ctl);
 };
 
 enum { CTL_ARGS_ANY = 1 << 20 };
+
+/* The table of commands, in main.c. */
+extern const struct ctl_command ctl_commands[];
+extern const size_t ctl_command_count;
 
 /* One statement; on failure says why on stderr and returns -1. *ret is the caller's to PQclear(). */
 int ctl_query(struct ctl *ctl, const char *sql, int n, const char *const *params, PGresult **ret);
@@ -36,6 +40,9 @@ int ctl_list(struct ctl *ctl, const char *sql, int n, const char *const *params)
 /* Reads ctl->argv from first on as name=value pairs into a JSON text that the caller frees; NULL and a message on
  * stderr for anything else. */
 char *ctl_changes(struct ctl *ctl, int first);
+/* Makes or changes what ctl->argv[0] names with kind_set(), kind being "pool" or "node": it must be new, or must not be;
+ * the statement decides, not two. Says what came of it. Returns an exit status. */
+int ctl_save(struct ctl *ctl, const char *kind, const char *changes, bool must_be_new);
 /* The value of an option among the arguments, which is taken out of them, such as --role viewer; fallback if it is
  * not there. ctl_flag the same without a value. */
 const char *ctl_option(struct ctl *ctl, const char *name, const char *fallback);
@@ -47,6 +54,8 @@ int ctl_number(struct ctl *ctl, const char *name, double fallback, double min, d
  * left. */
 int ctl_left(const struct ctl *ctl, int n);
 
+/* The number of the newest migration that this camctl would apply; -1 after a message. */
+int ctl_db_newest(void);
 /* The text of a limits file, which the caller frees; NULL after a message. */
 char *ctl_limits_read(const char *path);
 
@@ -62,12 +71,14 @@ int ctl_channel_list(struct ctl *ctl);
 int ctl_channel_remove(struct ctl *ctl);
 int ctl_channel_set(struct ctl *ctl);
 int ctl_channel_test(struct ctl *ctl);
+int ctl_completion(struct ctl *ctl);
 int ctl_config_show(struct ctl *ctl);
 int ctl_db_migrate(struct ctl *ctl);
 int ctl_db_reset(struct ctl *ctl);
 int ctl_db_status(struct ctl *ctl);
 int ctl_demo_cameras(struct ctl *ctl);
 int ctl_dispatchers(struct ctl *ctl);
+int ctl_doctor(struct ctl *ctl);
 int ctl_enqueue(struct ctl *ctl);
 int ctl_events(struct ctl *ctl);
 int ctl_jobs_cancel(struct ctl *ctl);
@@ -80,6 +91,7 @@ int ctl_limits_load(struct ctl *ctl);
 int ctl_limits_set(struct ctl *ctl);
 int ctl_limits_show(struct ctl *ctl);
 int ctl_limits_simulate(struct ctl *ctl);
+int ctl_man(struct ctl *ctl);
 int ctl_model_list(struct ctl *ctl);
 int ctl_media_link(struct ctl *ctl);
 int ctl_media_rotate_key(struct ctl *ctl);
@@ -88,6 +100,11 @@ int ctl_pool_add(struct ctl *ctl);
 int ctl_pool_call(struct ctl *ctl);
 int ctl_pool_drain(struct ctl *ctl);
 int ctl_pool_import(struct ctl *ctl);
+int ctl_node_list(struct ctl *ctl);
+int ctl_node_add(struct ctl *ctl);
+int ctl_node_set(struct ctl *ctl);
+int ctl_node_drain(struct ctl *ctl);
+int ctl_node_remove(struct ctl *ctl);
 int ctl_pool_list(struct ctl *ctl);
 int ctl_pool_remove(struct ctl *ctl);
 int ctl_pool_set(struct ctl *ctl);

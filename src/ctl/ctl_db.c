@@ -102,6 +102,15 @@ static int current_version(struct ctl *ctl, int *ret)
 	return 0;
 }
 
+int ctl_db_newest(void)
+{
+	struct dirent **names = NULL;
+	int n = list_files("migrations/", &names), newest = n > 0 ? atoi(names[n - 1]->d_name) : -1;
+
+	free_names(names, n < 0 ? 0 : n);
+	return newest;
+}
+
 static int apply_migration(struct ctl *ctl, const char *name, int version)
 {
 	char number[16];

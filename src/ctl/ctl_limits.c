@@ -60,14 +60,15 @@ int ctl_limits_show(struct ctl *ctl)
 	return ctl_list(ctl,
 	    "SELECT model, provider, requests, requests_from, window_ms, window_ms_from, concurrent, concurrent_from, "
 	    "shared,"
-	    " tokens, running, waiting, refused_per_minute FROM camserver.model_limits",
+	    " tokens, running, waiting, refused_per_minute, pool FROM camserver.model_limits",
 	    0, NULL);
 }
 
 int ctl_model_list(struct ctl *ctl)
 {
 	return ctl_list(ctl,
-	    "SELECT m.model, m.provider_id AS provider, p.kind, m.upstream_name, m.enabled, p.base_url, p.api_key_file"
+	    "SELECT m.model, m.provider_id AS provider, p.kind, m.upstream_name, m.enabled, m.pool, p.base_url, "
+	    "p.api_key_file"
 	    " FROM camserver.models m JOIN camserver.providers p USING (provider_id) ORDER BY 2, 1",
 	    0, NULL);
 }

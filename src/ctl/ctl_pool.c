@@ -64,34 +64,10 @@ int ctl_pool_show(struct ctl *ctl)
 	return status;
 }
 
-/* must_be_new: add a pool; otherwise it must be there. The statement decides, not two. */
-static int save(struct ctl *ctl, const char *changes, bool must_be_new)
-{
-	const char *name = ctl->argv[0];
-	PGresult *row = NULL;
-	bool done;
-
-	if (ctl_query(ctl,
-		"SELECT camserver.pool_set($1, $2::jsonb) WHERE $3::boolean = NOT EXISTS (SELECT 1 FROM camserver.pools"
-		" WHERE name = $1)",
-		3, (const char *[]){name, changes, must_be_new ? "t" : "f"}, &row) < 0)
-		return EXIT_FAILURE;
-	done = PQntuples(row) == 1;
-	PQclear(row);
-	if (done)
-		printf("pool %s saved\n", name);
-	else
-		fprintf(stderr,
-		    must_be_new ? "camctl: there is a pool %s already; `camctl pool set` changes it\n"
-				: "camctl: there is no pool %s; `camctl pool add` makes it\n",
-		    name);
-	return done ? EXIT_SUCCESS : EXIT_FAILURE;
-}
-
 static int change(struct ctl *ctl, bool must_be_new)
 {
 	char *changes = ctl_changes(ctl, 1);
-	int status = changes != NULL ? save(ctl, changes, must_be_new) : EXIT_FAILURE;
+	int status = changes != NULL ? ctl_save(ctl, "pool", changes, must_be_new) : EXIT_FAILURE;
 
 	free(changes);
 	return status;
@@ -113,7 +89,7 @@ int ctl_pool_drain(struct ctl *ctl)
 
 	if (ctl_left(ctl, 1) < 0)
 		return EXIT_FAILURE;
-	return save(ctl, off ? "{\"draining\": false}" : "{\"draining\": true}", false);
+	return ctl_save(ctl, "pool", off ? "{\"draining\": false}" : "{\"draining\": true}", false);
 }
 
 int ctl_pool_remove(struct ctl *ctl)
@@ -130,6 +106,9 @@ int ctl_pool_remove(struct ctl *ctl)
 		(void)json_get_int64(answer, "workers", &left, NULL);
 		fprintf(stderr, "camctl: pool %s is draining; it still has %d workers. Try again in a moment.\n",
 		    ctl->argv[0], (int)left);
+	} else if (strcmp(outcome, "POOL_IN_USE") == 0) {
+		fprintf(stderr, "camctl: pool %s serves models: %s. `camctl limits set model NAME pool=` frees it.\n",
+		    ctl->argv[0], json_object_get_string(json_object_object_get(answer, "models")));
 	} else if (answer != NULL) {
 		fprintf(stderr, "camctl: there is no pool %s\n", ctl->argv[0]);
 	}

@@ -6,10 +6,11 @@
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { QUERY_TIMEOUT_MS = 60000 };
 
-static const struct ctl_command commands[] = {
+const struct ctl_command ctl_commands[] = {
     {"status", "[--json]", "health, budget, dispatchers, refusals", 0, 0, ctl_status},
     {"leases", "[--json]", "live stream leases", 0, 0, ctl_leases_list},
     {"leases ended", "[--json]", "the last leases that ended, and why", 0, 0, ctl_leases_ended},
@@ -70,6 +71,13 @@ static const struct ctl_command commands[] = {
 	ctl_limits_simulate},
     {"model list", "[--json]", "models, their providers and their names there", 0, 0, ctl_model_list},
     {"dispatchers", "[--json]", "dispatcher processes", 0, 0, ctl_dispatchers},
+    {"node list", "[--json]", "inference nodes, and how the programs that call them find them", 0, 0, ctl_node_list},
+    {"node add", "NAME base_url=URL models=A,B [name=value...]",
+	"add a node (max_inflight, weight, http2, health_path); is21 is the model of the frames' analysis", 3,
+	CTL_ARGS_ANY, ctl_node_add},
+    {"node set", "NAME name=value...", "change a node; effective at once", 2, CTL_ARGS_ANY, ctl_node_set},
+    {"node drain", "NAME [--off]", "no new calls; --off: back to work", 1, 2, ctl_node_drain},
+    {"node remove", "NAME", "forget a node", 1, 1, ctl_node_remove},
     {"pool list", "[--json]", "worker pools and what runs in them", 0, 0, ctl_pool_list},
     {"pool show", "NAME", "a pool and its workers, with the reasons of those that ended", 1, 1, ctl_pool_show},
     {"pool add", "NAME name=value...", "make a pool (command or image, max_capacity, idle_timeout_sec, min_idle, ...)",
@@ -98,9 +106,13 @@ static const struct ctl_command commands[] = {
     {"db migrate", "[--to VERSION]", "bring the database schema to the newest version", 0, 2, ctl_db_migrate},
     {"db status", "", "schema version and pending migrations", 0, 0, ctl_db_status},
     {"db reset", "--yes", "delete all data and start anew", 0, 1, ctl_db_reset},
+    {"doctor", "[--json]", "check everything, and say what to do about what is not well", 0, 0, ctl_doctor},
+    /* For the build; without a text they are not listed. */
+    {"man", "commands|options", "", 1, 1, ctl_man},
+    {"completion", "", "", 0, 0, ctl_completion},
 };
 
-enum { COMMANDS = sizeof commands / sizeof *commands };
+const size_t ctl_command_count = sizeof ctl_commands / sizeof *ctl_commands;
 
 /* Number of arguments that the command's words take up, 0 if they are not these. */
 static int takes(const char *words, int argc, char **argv)
@@ -125,12 +137,12 @@ static const struct ctl_command *find(int argc, char **argv, int *ret_words)
 	const struct ctl_command *best = NULL;
 
 	*ret_words = 0;
-	for (size_t i = 0; i < COMMANDS; i++) {
-		int n = takes(commands[i].words, argc, argv);
+	for (size_t i = 0; i < ctl_command_count; i++) {
+		int n = takes(ctl_commands[i].words, argc, argv);
 
 		if (n > *ret_words) {
 			*ret_words = n;
-			best = &commands[i];
+			best = &ctl_commands[i];
 		}
 	}
 	return best;
@@ -145,11 +157,21 @@ static char *about(void)
 	if (f == NULL)
 		return NULL;
 	fputs("The operator's command of camserver.\n\nCommands:\n", f);
-	for (size_t i = 0; i < COMMANDS; i++)
-		fprintf(f, "  %s%s%s\n        %s\n", commands[i].words, *commands[i].usage != '\0' ? " " : "",
-		    commands[i].usage, commands[i].about);
+	for (size_t i = 0; i < ctl_command_count; i++)
+		if (*ctl_commands[i].about != '\0')
+			fprintf(f, "  %s%s%s\n        %s\n", ctl_commands[i].words,
+			    *ctl_commands[i].usage != '\0' ? " " : "", ctl_commands[i].usage, ctl_commands[i].about);
 	fclose(f);
 	return text;
+}
+
+/* libpq's own variables: what the URL says goes before them, and so does what the caller has set. */
+static void use_admin_role(const struct conf *conf)
+{
+	if (access(conf->admin_passfile, R_OK) != 0)
+		return;
+	setenv("PGPASSFILE", conf->admin_passfile, 0);
+	setenv("PGUSER", "camserver_admin", 0);
 }
 
 static int run(struct conf *conf, int argc, char **argv)
@@ -176,6 +198,7 @@ static int run(struct conf *conf, int argc, char **argv)
 		fprintf(stderr, "Usage: camctl %s %s\n", command->words, command->usage);
 		return EXIT_FAILURE;
 	}
+	use_admin_role(conf);
 	ctl.db = db_new(conf->admin_database_url, "camctl", QUERY_TIMEOUT_MS);
 	if (ctl.db != NULL)
 		status = command->run(&ctl);

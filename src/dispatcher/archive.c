@@ -8,7 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const drivers[] = {[ARCHIVE_NONE] = "none", [ARCHIVE_DIR] = "dir", [ARCHIVE_RCLONE] = "rclone"};
+static const char driver_dir[] = "dir", driver_rclone[] = "rclone";
+
+/* What is archived already stays with the driver that has it, whatever is configured by now. */
+static const char *driver_of(const struct job *j)
+{
+	const char *now = j->d->conf.archive_driver == ARCHIVE_RCLONE ? driver_rclone : driver_dir;
+
+	if (followup_fact(j, "stored", NULL) != NULL)
+		now = followup_fact(j, "driver", now);
+	return strcmp(now, driver_rclone) == 0 ? driver_rclone : driver_dir;
+}
 
 void archive_begin(struct job *j)
 {
@@ -18,7 +28,9 @@ void archive_begin(struct job *j)
 		job_fail(j, "the image has no place in the archive", 0, true, false);
 		return;
 	}
-	if (j->d->conf.archive_driver == ARCHIVE_RCLONE)
+	/* The configuration may be read again before the job is done: what it was begun with counts. */
+	json_object_object_add(j->facts, "driver", json_object_new_string(driver_of(j)));
+	if (driver_of(j) == driver_rclone)
 		archive_rclone_begin(j);
 	else
 		archive_dir_begin(j);
@@ -29,11 +41,12 @@ void archive_stored(struct job *j, const char *sha256, size_t bytes)
 	struct dispatcher *d = j->d;
 	/* The checksum and the path may be the job's, which is gone afterwards. */
 	struct json_object *path = json_object_new_string(followup_fact(j, "target", "")),
+			   *driver = json_object_new_string(followup_fact(j, "driver", "")),
 			   *sum = json_object_new_string(sha256), *item = followup_done(j);
 
 	node_worked(&d->followups.archive);
 	metrics_add(d->metrics, METRIC_ARCHIVED);
-	json_object_object_add(item, "driver", json_object_new_string(drivers[d->conf.archive_driver]));
+	json_object_object_add(item, "driver", driver);
 	json_object_object_add(item, "path", path);
 	json_object_object_add(item, "bytes", json_object_new_int64((int64_t)bytes));
 	json_object_object_add(item, "sha256", sum);

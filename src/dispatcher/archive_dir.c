@@ -26,12 +26,17 @@ struct put {
 	bool ok;
 };
 
-/* What an earlier attempt left at the target, or what lies elsewhere in the archive. */
+/* What lies elsewhere in the archive comes first: a copy beside it would be a second one. -1 with *p->fault. */
+static int fetch(struct put *p)
+{
+	return p->stored != NULL && strcmp(p->stored, p->target) != 0
+		   ? archive_file_move(p->root, p->stored, p->target, &p->fault)
+		   : 0;
+}
+
+/* What an earlier attempt left at the target, or what was moved there. */
 static bool there_already(struct put *p)
 {
-	if (p->stored != NULL && strcmp(p->stored, p->target) != 0 &&
-	    archive_file_move(p->root, p->stored, p->target, &p->fault) < 0)
-		return false;
 	return archive_file_sum(p->root, p->target, p->sum, &p->bytes) == 0 && p->sha256 != NULL &&
 	       strcmp(p->sum, p->sha256) == 0;
 }
@@ -43,6 +48,8 @@ static void run(struct task *task)
 	size_t len;
 	int fault;
 
+	if (fetch(p) < 0)
+		return;
 	if (there_already(p)) {
 		p->ok = true;
 		return;

@@ -54,7 +54,7 @@ static void acted(void *arg, const struct http_answer *a)
 	struct rclone_work *w = j->work;
 
 	/* What was to be moved is not there: perhaps an attempt before moved it. The look decides. */
-	if (w->moving && a->status == 404) {
+	if (w->moving && rclone_is_absent(a)) {
 		j->transfer = NULL;
 	} else if (!worked(j, a)) {
 		return;
@@ -76,7 +76,7 @@ static void deleted(void *arg, const struct http_answer *a)
 {
 	struct job *j = arg;
 
-	if (a->status == 404 || worked(j, a)) {
+	if (rclone_is_absent(a) || worked(j, a)) {
 		j->transfer = NULL;
 		upload(j);
 	}

@@ -26,7 +26,7 @@ int64_t counters_tick(struct dispatcher *d, int64_t now)
 		return d->counters.due;
 	json = json_object_new_object();
 	for (int i = 0; i < METRIC_COUNT; i++)
-		json_object_object_add(json, metrics_name((enum metric)i),
+		json_object_object_add(json, metrics_key((enum metric)i),
 		    json_object_new_int64((int64_t)metrics_get(d->metrics, (enum metric)i)));
 	d->counters.asking =
 	    dbq_submit(d->db, "SELECT camserver.counters_report($1, $2, $3)", 3,

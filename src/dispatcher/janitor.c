@@ -28,6 +28,9 @@ enum {
 	LIST_MAX = (UUID_TEXT_LEN + 1) * BATCH + 2,
 };
 #define BATCH_TEXT "100"
+/* One call each, one after another: few, so that a case that is attached meanwhile finds what it is about. */
+enum { RCLONE_BATCH = 10 };
+#define RCLONE_BATCH_TEXT "10"
 
 /* A file of the archive that is to go. */
 struct doomed {
@@ -44,6 +47,7 @@ struct janitor {
 	} spool, archive, orphans;
 	struct {
 		struct task task;
+		bool rclone;               /* whose turn it is: rclone's, or the directory's */
 		char root[SPOOL_PATH_MAX]; /* a copy: the configuration may be read again meanwhile */
 		struct doomed files[BATCH];
 		size_t n, at;
@@ -139,6 +143,12 @@ static void ask_spool(struct dispatcher *d)
 
 /* --- images in the archive whose time is over */
 
+/* What is kept by another driver than the one that is configured now ends on its day, too. */
+static void next_driver(struct dispatcher *d)
+{
+	d->janitor->doomed.rclone = !d->janitor->doomed.rclone && *d->conf.rclone_remote != '\0';
+}
+
 static void archive_noted(void *arg, PGresult *result, const char *error)
 {
 	struct dispatcher *d = arg;
@@ -161,18 +171,25 @@ static void note_archive(struct dispatcher *d)
 	if (gone.len > 0 && buf_append(&gone, "}", 1) == 0)
 		n->archive.busy = dbq_submit(d->db, "SELECT camserver.archive_removed($1::bigint[])", 1,
 				      (const char *[]){gone.data}, archive_noted, d) == 0;
-	if (gone.len > 0 && n->doomed.n == BATCH)
+	if (gone.len > 0 && n->doomed.n == (n->doomed.rclone ? RCLONE_BATCH : BATCH))
 		n->archive.due = 0; /* more is waiting */
+	else
+		next_driver(d);
 	buf_free(&gone);
 }
 
 static void remove_files(struct task *task)
 {
 	struct janitor *n = (struct janitor *)((char *)task - offsetof(struct janitor, doomed.task));
+	size_t stay = 0;
 	struct err e;
 
-	for (size_t i = 0; i < n->doomed.n; i++)
+	for (size_t i = 0; i < n->doomed.n; i++) {
 		n->doomed.files[i].gone = archive_file_remove(n->doomed.root, n->doomed.files[i].path, &e) == 0;
+		stay += !n->doomed.files[i].gone;
+	}
+	if (stay > 0)
+		log_warning("%zu images stay in the archive, the last because of %s", stay, e.msg);
 }
 
 static void files_removed(struct task *task)
@@ -190,7 +207,7 @@ static void rclone_removed(void *arg, const struct http_answer *a)
 	struct janitor *n = d->janitor;
 	char error[400];
 
-	n->doomed.files[n->doomed.at].gone = a->status == 200 || a->status == 404;
+	n->doomed.files[n->doomed.at].gone = a->status == 200 || rclone_is_absent(a);
 	if (!n->doomed.files[n->doomed.at].gone) {
 		rclone_fault(a, error, sizeof error);
 		log_warning("an image stays in the archive: %s", error);
@@ -216,8 +233,10 @@ static void archive_expired(void *arg, PGresult *result, const char *error)
 	struct janitor *n = d->janitor;
 
 	n->archive.busy = false;
-	if (!has_rows(result, "expired images of the archive", error))
+	if (!has_rows(result, "expired images of the archive", error)) {
+		next_driver(d);
 		return;
+	}
 	n->doomed.n = (size_t)PQntuples(result) < BATCH ? (size_t)PQntuples(result) : BATCH;
 	n->doomed.at = 0;
 	for (size_t i = 0; i < n->doomed.n; i++) {
@@ -228,7 +247,7 @@ static void archive_expired(void *arg, PGresult *result, const char *error)
 		file->gone = false;
 	}
 	n->archive.busy = true;
-	if (d->conf.archive_driver == ARCHIVE_RCLONE) {
+	if (n->doomed.rclone) {
 		remove_next(d);
 	} else {
 		snprintf(n->doomed.root, sizeof n->doomed.root, "%s", d->conf.archive_dir);
@@ -239,12 +258,12 @@ static void archive_expired(void *arg, PGresult *result, const char *error)
 
 static void ask_archive(struct dispatcher *d)
 {
-	if (d->conf.archive_driver == ARCHIVE_NONE)
-		return;
+	bool rclone = d->janitor->doomed.rclone;
+
 	d->janitor->archive.busy =
 	    dbq_submit(d->db, "SELECT * FROM camserver.archive_expired($1, $2)", 2,
-		(const char *[]){d->conf.archive_driver == ARCHIVE_RCLONE ? "rclone" : "dir", BATCH_TEXT},
-		archive_expired, d) == 0;
+		(const char *[]){rclone ? "rclone" : "dir", rclone ? RCLONE_BATCH_TEXT : BATCH_TEXT}, archive_expired,
+		d) == 0;
 }
 
 /* --- files in the spool that no frame names */

@@ -85,9 +85,10 @@ static struct json_object *first_message(struct json_object *root)
 	return message;
 }
 
-/* An object of the agreed shape. */
-static bool is_review(struct json_object *o, const char **ret_summary)
+/* What was asked for, if o has the agreed shape, and nothing that came along with it; else NULL. */
+static struct json_object *review_of(struct json_object *o)
 {
+	struct json_object *review;
 	const char *summary = NULL, *category = NULL;
 	int64_t severity = -1;
 	double confidence = -1;
@@ -95,28 +96,32 @@ static bool is_review(struct json_object *o, const char **ret_summary)
 
 	if (json_get_string(o, "summary", &summary, &e) < 0 || json_get_string(o, "category", &category, &e) < 0 ||
 	    json_get_int64(o, "severity", &severity, &e) < 0 || json_get_double(o, "confidence", &confidence, &e) < 0)
-		return false;
-	*ret_summary = summary;
-	return summary != NULL && *summary != '\0' && strlen(summary) <= SUMMARY_MAX && category != NULL &&
-	       severity >= 0 && severity <= 3 && confidence >= 0 && confidence <= 1;
+		return NULL;
+	if (summary == NULL || *summary == '\0' || strlen(summary) > SUMMARY_MAX || category == NULL || severity < 0 ||
+	    severity > 3 || !(confidence >= 0 && confidence <= 1))
+		return NULL;
+	review = json_object_new_object();
+	add_text(review, "summary", summary);
+	add_text(review, "category", category);
+	json_object_object_add(review, "severity", json_object_new_int64(severity));
+	json_object_object_add(review, "confidence", json_object_new_double(confidence));
+	return review;
 }
 
 /* The review in what the model said: all of it, or one object with prose around it. NULL if there is none. */
-static struct json_object *find_review(const char *said, const char **ret_summary, bool *ret_prose)
+static struct json_object *find_review(const char *said, bool *ret_prose)
 {
 	const char *from = strchr(said, '{'), *to = strrchr(said, '}');
-	struct json_object *o;
+	struct json_object *o, *review;
 	struct err e;
 
 	if (from == NULL || to == NULL || to < from)
 		return NULL;
 	o = json_parse_object(from, (size_t)(to - from) + 1, &e);
-	if (o != NULL && is_review(o, ret_summary)) {
-		*ret_prose = from != said + strspn(said, " \t\r\n") || to[1 + strspn(to + 1, " \t\r\n")] != '\0';
-		return o;
-	}
+	review = o != NULL ? review_of(o) : NULL;
+	*ret_prose = from != said + strspn(said, " \t\r\n") || to[1 + strspn(to + 1, " \t\r\n")] != '\0';
 	json_object_put(o);
-	return NULL;
+	return review;
 }
 
 /* Of any length; NULL if there are none. */
@@ -129,9 +134,20 @@ static const char *words_of(struct json_object *message, const char *name)
 	return json_object_get_string(words);
 }
 
+/* The model's own words, cut at a character's end: the database takes no half ones. */
+static void add_said(struct json_object *ret, const char *said)
+{
+	size_t len = strnlen(said, SAID_MAX + 1);
+
+	if (len > SAID_MAX)
+		for (len = SAID_MAX; len > 0 && ((unsigned char)said[len] & 0xC0) == 0x80;)
+			len--;
+	json_object_object_add(ret, "answer_text", json_object_new_string_len(said, (int)len));
+}
+
 static void decide(struct json_object *ret, struct json_object *message)
 {
-	const char *refusal = NULL, *said = NULL, *summary;
+	const char *refusal = NULL, *said = NULL;
 	struct json_object *review = NULL;
 	bool prose = false;
 
@@ -146,22 +162,18 @@ static void decide(struct json_object *ret, struct json_object *message)
 	} else if (said == NULL || said[strspn(said, " \t\r\n")] == '\0') {
 		add_text(ret, "outcome", "nonsense");
 		add_text(ret, "reason", message == NULL ? "the answer is no chat completion" : "the answer is empty");
-	} else if ((review = find_review(said, &summary, &prose)) == NULL) {
+	} else if ((review = find_review(said, &prose)) == NULL) {
 		add_text(ret, "outcome", "nonsense");
 		add_text(ret, "reason", "the answer is not the JSON that was asked for");
 	} else {
 		add_text(ret, "outcome", "ok");
-		add_text(ret, "summary", summary);
+		json_object_object_add(ret, "summary", json_object_get(json_object_object_get(review, "summary")));
 		if (prose)
 			add_text(ret, "reason", "with prose around the JSON");
 		json_object_object_add(ret, "answer", review);
 	}
-	if (said != NULL) {
-		size_t len = strlen(said);
-
-		json_object_object_add(
-		    ret, "answer_text", json_object_new_string_len(said, (int)(len < SAID_MAX ? len : SAID_MAX)));
-	}
+	if (said != NULL)
+		add_said(ret, said);
 }
 
 struct json_object *llm_answer(const char *body, size_t len)

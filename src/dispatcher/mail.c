@@ -9,7 +9,8 @@
 #include <string.h>
 #include <time.h>
 
-enum { HEADER_MAX = 2048, SUBJECT_MAX = 2048, WORD_BYTES = 42 };
+/* 50 addresses of 254 bytes at most. */
+enum { HEADER_MAX = 16384, RECIPIENTS_MAX = 14000, SUBJECT_MAX = 2048, WORD_BYTES = 42 };
 
 /* An encoded word may have 75 characters and must not end within a character of the text. */
 char *mail_encode_subject(const char *subject)
@@ -53,26 +54,41 @@ static int add_header(struct curl_slist **list, const char *name, const char *va
 	return 0;
 }
 
+/* All recipients in one line, folded: a mail has one To. NULL: too many. */
+static char *recipients_of(const struct mail *m)
+{
+	struct buf out;
+	char *result = NULL;
+
+	buf_init(&out, RECIPIENTS_MAX);
+	for (size_t i = 0; i < json_object_array_length(m->to); i++)
+		buf_printf(
+		    &out, "%s%s", i > 0 ? ",\r\n " : "", json_object_get_string(json_object_array_get_idx(m->to, i)));
+	if (!out.failed && out.len > 0)
+		result = strdup(out.data);
+	buf_free(&out);
+	return result;
+}
+
 /* The list becomes the property of the part that it is put on. */
 static struct curl_slist *headers_of(const struct mail *m)
 {
 	struct curl_slist *list = NULL;
-	char *subject = mail_encode_subject(m->subject), id[128], date[64];
+	char *subject = mail_encode_subject(m->subject), *to = recipients_of(m), id[128], date[64];
 	time_t now = time(NULL);
 	struct tm tm;
-	int fault = subject == NULL;
 
 	strftime(date, sizeof date, "%a, %d %b %Y %H:%M:%S +0000", gmtime_r(&now, &tm));
 	snprintf(id, sizeof id, "<%s@camserver>", m->message_id);
-	for (size_t i = 0; fault == 0 && i < json_object_array_length(m->to); i++)
-		fault = add_header(&list, "To", json_object_get_string(json_object_array_get_idx(m->to, i)));
-	if (fault != 0 || add_header(&list, "From", m->from) < 0 || add_header(&list, "Date", date) < 0 ||
+	if (subject == NULL || to == NULL || add_header(&list, "To", to) < 0 ||
+	    add_header(&list, "From", m->from) < 0 || add_header(&list, "Date", date) < 0 ||
 	    add_header(&list, "Message-ID", id) < 0 || add_header(&list, "Subject", subject) < 0 ||
 	    add_header(&list, "Auto-Submitted", "auto-generated") < 0) {
 		curl_slist_free_all(list);
 		list = NULL;
 	}
 	free(subject);
+	free(to);
 	return list;
 }
 
@@ -158,6 +174,8 @@ int mail_setup(CURL *easy, void *arg, struct http_owned *owned)
 	curl_easy_setopt(easy, CURLOPT_USE_SSL, (long)CURLUSESSL_TRY);
 	curl_easy_setopt(easy, CURLOPT_MAIL_FROM, m->from);
 	curl_easy_setopt(easy, CURLOPT_MAIL_RCPT, owned->recipients);
+	/* One address that is not taken keeps nobody else from being told. */
+	curl_easy_setopt(easy, CURLOPT_MAIL_RCPT_ALLLOWFAILS, 1L);
 	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, owned->headers);
 	curl_easy_setopt(easy, CURLOPT_MIMEPOST, owned->form);
 	return 0;

@@ -170,18 +170,41 @@ static void add_text(struct json_object *o, const char *name, const char *text)
 	json_object_object_add(o, name, json_object_new_string(text));
 }
 
-struct json_object *message_webhook(const struct message *m, struct json_object *facts)
+/* The rest is between the database and the dispatcher. */
+static bool is_told(const char *fact)
+{
+	static const char *const internal[] = {"channel", "language", "link_sec", "archive_path"};
+
+	for (size_t i = 0; i < sizeof internal / sizeof *internal; i++)
+		if (strcmp(fact, internal[i]) == 0)
+			return false;
+	return true;
+}
+
+static struct json_object *told_of(struct json_object *facts)
 {
 	struct json_object *o = json_object_new_object();
 
+	if (!json_object_is_type(facts, json_type_object))
+		return o;
 	json_object_object_foreach(facts, name, value)
 	{
-		/* The rest is between the database and the dispatcher. */
-		if (strcmp(name, "channel") == 0 || strcmp(name, "language") == 0 || strcmp(name, "link_sec") == 0 ||
-		    strcmp(name, "archive_path") == 0)
-			continue;
-		json_object_object_add(o, name, json_object_get(value));
+		if (is_told(name))
+			json_object_object_add(o, name, json_object_get(value));
 	}
+	return o;
+}
+
+struct json_object *message_webhook(const struct message *m, struct json_object *facts)
+{
+	struct json_object *o = told_of(facts), *items = list_of(facts, "items"), *told = json_object_new_array();
+
+	for (size_t i = 0; i < length(items); i++)
+		json_object_array_add(told, told_of(json_object_array_get_idx(items, i)));
+	if (items != NULL)
+		json_object_object_add(o, "items", told);
+	else
+		json_object_put(told);
 	add_text(o, "title", m->title);
 	add_text(o, "text", m->text.data);
 	if (m->link != NULL)

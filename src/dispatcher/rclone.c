@@ -191,6 +191,17 @@ enum rclone_match rclone_compare(
 	return match;
 }
 
+bool rclone_is_absent(const struct http_answer *a)
+{
+	struct json_object *root = a->status == 404 ? json_parse_object(a->body, a->len, NULL) : NULL;
+	const char *words = "";
+
+	if (root != NULL)
+		(void)json_get_string(root, "error", &words, NULL);
+	json_object_put(root);
+	return strstr(words, "not found") != NULL;
+}
+
 void rclone_fault(const struct http_answer *a, char *ret, size_t size)
 {
 	struct json_object *root = NULL;

@@ -26,6 +26,8 @@ enum rclone_match rclone_compare(
     const struct http_answer *a, const size_t *bytes, char sums[RCLONE_HASHES][DIGEST_HEX_MAX + 1]);
 /* The size that it answered. */
 size_t rclone_size(const struct http_answer *a);
+/* It was rclone that said that there is no such file; any web server answers 404. */
+bool rclone_is_absent(const struct http_answer *a);
 /* Why a call failed, in rclone's words if it had any. */
 void rclone_fault(const struct http_answer *a, char *ret, size_t size);
 

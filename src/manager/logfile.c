@@ -70,13 +70,13 @@ void logfile_tail(const char *dir, const char *id, char *ret)
 	logfile_clean(ret);
 }
 
-static void prune_one(const char *path)
+static void prune_one(const char *path, bool runs)
 {
 	struct stat st;
 
 	if (stat(path, &st) < 0)
 		return;
-	if (st.st_mtime < time(NULL) - KEEP_SEC)
+	if (!runs && st.st_mtime < time(NULL) - KEEP_SEC)
 		unlink(path);
 	else if (st.st_size > LOG_BYTES_MAX && truncate(path, 0) < 0)
 		unlink(path);
@@ -95,12 +95,13 @@ void logfile_prune(const char *dir)
 	const struct dirent *entry;
 
 	while (d != NULL && (entry = readdir(d)) != NULL) {
-		char path[PATH_MAX];
+		char path[PATH_MAX], pid[PATH_MAX];
 
 		if (!has_suffix(entry->d_name, ".log"))
 			continue;
 		path_of(dir, entry->d_name, "", path, sizeof path);
-		prune_one(path);
+		snprintf(pid, sizeof pid, "%s/%.*s.pid", dir, UUID_TEXT_LEN, entry->d_name);
+		prune_one(path, access(pid, F_OK) == 0);
 	}
 	if (d != NULL)
 		closedir(d);

@@ -18,7 +18,7 @@ int logfile_open(const char *dir, const char *id, struct err *e);
 void logfile_tail(const char *dir, const char *id, char *ret);
 /* Makes text fit for the database: valid UTF-8, no control characters but line ends. */
 void logfile_clean(char *text);
-/* Empties logs that have grown too long, removes those that nobody wrote to for a day. */
+/* Empties logs that have grown too long, removes those that nobody wrote to for a day and whose worker is gone. */
 void logfile_prune(const char *dir);
 
 /* Writes down, synced, that this process is that worker. */

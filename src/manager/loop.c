@@ -18,11 +18,17 @@ enum { WAIT_MAX_MS = 1000, STOP_MS = 10000, FDS_MAX = 4, STOP_GRACE_MS = 5000 };
 
 static int64_t (*const ticks[])(struct manager *m, int64_t now) = {docker_tick, workers_tick, reconcile_tick};
 
-static void take_signals(struct manager *m, bool *stop, bool *stop_workers)
+static void take_signals(struct manager *m, bool *stop, bool *stop_workers, void (*reload)(struct manager *m))
 {
 	struct signalfd_siginfo info;
 
 	while (read(m->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
+		if (info.ssi_signo == SIGHUP) {
+			sd_notify(0, "RELOADING=1");
+			reload(m);
+			sd_notify(0, "READY=1");
+			continue;
+		}
 		*stop = true;
 		*stop_workers = *stop_workers || info.ssi_signo == SIGINT;
 	}
@@ -81,7 +87,7 @@ static void go_on_stopping(struct manager *m, bool stop_workers, int64_t since)
 	m->sync.stopping = true;
 }
 
-void loop_run(struct manager *m)
+void loop_run(struct manager *m, void (*reload)(struct manager *m))
 {
 	bool stop = false, stop_workers = false, was_connected = false;
 	int64_t stop_since = 0, until = 0;
@@ -91,7 +97,7 @@ void loop_run(struct manager *m)
 	sd_notify(0, "READY=1");
 	while (!(m->sync.stopped && dbq_idle(m->db)) && !(stop && clock_ms() - stop_since > 2 * STOP_MS)) {
 		wait_once(m, until);
-		take_signals(m, &stop, &stop_workers);
+		take_signals(m, &stop, &stop_workers, reload);
 		dbq_step(m->db, clock_ms());
 		dbq_step(m->ear, clock_ms());
 		exec_reap(m);

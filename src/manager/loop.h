@@ -5,7 +5,7 @@
 
 #include "manager/manager.h"
 
-/* Runs until SIGTERM or SIGINT has been carried out. */
-void loop_run(struct manager *m);
+/* Runs until SIGTERM or SIGINT has been carried out; reload is called on SIGHUP. */
+void loop_run(struct manager *m, void (*reload)(struct manager *m));
 
 #endif

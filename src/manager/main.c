@@ -27,6 +27,7 @@ static int open_signals(void)
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
 	signal(SIGPIPE, SIG_IGN);
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return -1;
@@ -65,6 +66,33 @@ static int open_all(struct manager *m, struct err *e)
 	return 0;
 }
 
+static int arg_count;
+static char **arg_values;
+
+/* What its workers and its place in the database hang on stays until a restart. */
+static void reload(struct manager *m)
+{
+	struct conf conf;
+	struct err e;
+	int fault = program_reload(arg_count, arg_values, &conf, &e);
+
+	if (fault == 0 &&
+	    (strcmp(conf.worker_dir, m->conf.worker_dir) != 0 || strcmp(conf.host_name, m->conf.host_name) != 0))
+		fault = err_set(&e, "WORKER_DIR and HOST_NAME change with a restart only");
+	if (fault < 0) {
+		log_error("configuration not reloaded: %s", e.msg);
+		conf_free(&conf);
+		return;
+	}
+	log_open("cam-manager", (enum log_level)conf.log_level);
+	/* Another database is the next connection's. */
+	dbq_rename(m->db, conf.database_url);
+	dbq_rename(m->ear, conf.database_url);
+	conf_free(&m->conf);
+	m->conf = conf;
+	log_info("configuration reloaded");
+}
+
 static void close_fd(int fd)
 {
 	if (fd >= 0)
@@ -75,11 +103,14 @@ int main(int argc, char **argv)
 {
 	static const struct program program = {"cam-manager", "[options]",
 	    "Starts and stops the workers of the pools on this host.\n"
-	    "SIGTERM ends it and leaves the workers to its next start; SIGINT ends them, too.\n"};
+	    "SIGTERM ends it and leaves the workers to its next start; SIGINT ends them, too.\n"
+	    "SIGHUP reads the configuration again.\n"};
 	struct manager m = {.signal_fd = -1, .exit_fd = -1, .lock_fd = -1};
 	struct err e;
 	int status;
 
+	arg_count = argc;
+	arg_values = argv;
 	if (program_start(&program, argc, argv, 0, &m.conf, &status) < 0)
 		goto out;
 	status = EXIT_FAILURE;
@@ -91,7 +122,7 @@ int main(int argc, char **argv)
 	if (!m.conf.enable_container_pooling)
 		log_warning("ENABLE_CONTAINER_POOLING is off: no worker will be started");
 	exec_discover(&m);
-	loop_run(&m);
+	loop_run(&m, reload);
 	log_info("stopped");
 	status = EXIT_SUCCESS;
 out:

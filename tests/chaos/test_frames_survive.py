@@ -9,6 +9,7 @@ import time
 
 from frames import STARTS, camera, result, rules, spool
 from harness import test, wait_until
+from test_archive import files, objects
 
 FRAMES = int(os.environ.get("CHAOS_FRAMES", 5000))
 CAMERAS = 10
@@ -33,8 +34,12 @@ def left(stack, cams):
 
 
 def check_exactly_once(stack, cams):
-    statuses = dict(stack.sql("SELECT status::text, count(*) FROM camserver.inference_jobs WHERE camera_id = ANY(%s) GROUP BY 1", cams))
-    assert statuses == {"done": FRAMES}, statuses
+    statuses = stack.sql("SELECT kind::text, status::text, count(*) FROM camserver.inference_jobs WHERE camera_id = ANY(%s) GROUP BY 1, 2 ORDER BY 1",
+                         cams)
+    assert statuses == [("analyze", "done", FRAMES), ("archive", "done", FRAMES)], statuses
+    kept = files(f"{stack.directory}/archive")
+    kept = {path: kept[path] for path in kept if any(f"/{cam}/" in path for cam in cams)}
+    assert kept == {path: sum for cam in cams for path, sum in objects(stack, cam).items()} and len(kept) == FRAMES, len(kept)
     frames, tags = stack.sql("SELECT count(*) FILTER (WHERE analyzed AND event_id IS NOT NULL), (SELECT count(*) FROM camserver.frame_tags"
                              " JOIN camserver.frames USING (frame_id) WHERE camera_id = ANY(%s))"
                              " FROM camserver.frames WHERE camera_id = ANY(%s)", cams, cams)[0]

@@ -83,14 +83,23 @@ class Receiver:
 
 
 class Mailbox:
-    """A real SMTP server that keeps the messages."""
+    """A real SMTP server that keeps the messages. `fail` is what it says to each instead; of `unknown` it takes none."""
 
     def __init__(self, tls=None):
-        self.messages, self.envelopes, self.tls_used = [], [], []
+        self.messages, self.envelopes, self.tls_used, self.fail, self.unknown, self.refused = [], [], [], None, set(), 0
         mailbox = self
 
         class Handler:
+            async def handle_RCPT(self, server, session, envelope, address, options):
+                if address in mailbox.unknown:
+                    return "550 nobody of that name"
+                envelope.rcpt_tos.append(address)
+                return "250 OK"
+
             async def handle_DATA(self, server, session, envelope):
+                if mailbox.fail:
+                    mailbox.refused += 1
+                    return mailbox.fail
                 mailbox.messages.append(email.message_from_bytes(envelope.content, policy=email.policy.default))
                 mailbox.envelopes.append((envelope.mail_from, list(envelope.rcpt_tos)))
                 mailbox.tls_used.append(session.ssl is not None)

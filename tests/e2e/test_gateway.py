@@ -13,6 +13,7 @@ import time
 import uuid
 
 from harness import test, unique, wait_until
+from pools import drop_pool, make_pool
 from upstreams import Upstream
 
 
@@ -317,6 +318,14 @@ def refusals_say_why_and_when(stack, front):
         assert [m for m in shown["models"] if m["model"] == model][0]["requests_from"] == "model", shown
         waiter.join()
         assert answers == [200]
+        pool = make_pool(stack, "exec")
+        shown = operator.request("PUT", f"/api/limits/model/{model}", {"pool": pool}).expect(200)
+        assert [m["pool"] for m in shown["models"] if m["model"] == model] == [pool]
+        assert pool in stack.camctl("limits", "show").stdout
+        assert model in stack.camctl("pool", "remove", pool, check=False).stderr, "a pool that a model names stays"
+        operator.request("PUT", f"/api/limits/model/{model}", {"pool": "nowhere"}).expect(404, "UNKNOWN_POOL")
+        stack.camctl("limits", "set", "model", model, "pool=")
+        drop_pool(stack, pool)
         operator.request("PUT", f"/api/limits/model/{model}", {"requests": 0}).expect(400, "BAD_REQUEST")
         operator.request("PUT", "/api/limits/model/nobody", {"requests": 1}).expect(404, "UNKNOWN_MODEL")
         assert [m for m in operator.get("/api/limits").expect(200)["models"] if m["model"] == model]

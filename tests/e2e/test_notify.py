@@ -2,6 +2,7 @@
 """Notifications as they really arrive: over HTTP, as Slack blocks, as mail; cooldowns, order, summaries."""
 
 import os
+import re
 import signal
 import time
 import urllib.request
@@ -57,14 +58,42 @@ def a_webhook_is_signed_and_has_a_link_to_the_picture(stack):
     rules(stack)
 
 
-@test(fronts=None)
-def the_cooldown_matrix(stack):
-    receiver, cam, other = Receiver(), camera(stack), camera(stack)
+class Webhook:
+    """What really arrived over HTTP."""
 
-    def told(which):
-        return [(b["primary_event"], b["severity"]) for b in receiver.bodies() if b["camera_id"] == which]
+    def __init__(self, stack):
+        self.receiver = Receiver()
+        self.channel = {"kind": "webhook", "url": self.receiver.url, "secret_file": secret(stack)}
+        self.stop, self.error = self.receiver.stop, "status 500"
 
-    with channel(stack, kind="webhook", url=receiver.url, secret_file=secret(stack)):
+    def told(self, cam):
+        return [(b["primary_event"], b["severity"]) for b in self.receiver.bodies() if b["camera_id"] == cam]
+
+    def fail(self, on):
+        self.receiver.fail = 500 if on else None
+
+
+class Mail:
+    """What really arrived by mail. The subject has a camera's name, which is its id unless somebody gave it one."""
+
+    def __init__(self, stack):
+        self.mailbox = Mailbox()
+        self.channel = {"kind": "smtp", "url": f"smtp://127.0.0.1:{self.mailbox.port}", "mail_from": "cam@example.net", "mail_to": "a@example.net"}
+        self.stop, self.error = self.mailbox.stop, "451"
+
+    def told(self, cam):
+        kinds, severities = {"人物": "human", "車両": "vehicle", "動物": "animal"}, {"警告": 2, "緊急": 3}
+        found = [re.fullmatch(r"\[(.*)\] (.*): (.*)", m["Subject"]).groups() for m in self.mailbox.messages]
+        return [(kinds[kind], severities[severity]) for severity, name, kind in found if name == cam]
+
+    def fail(self, on):
+        self.mailbox.fail = "451 not now" if on else None
+
+
+def cooldown_matrix(stack, sink):
+    cam, other = camera(stack), camera(stack)
+    told = sink.told
+    with channel(stack, **sink.channel):
         see(stack, cam, 0, "human", 2)
         assert quiet(stack, cam) == [("sent", None, 2, 1)]
         # The same camera and event: 300 s. The frames are counted, not listed.
@@ -79,6 +108,9 @@ def the_cooldown_matrix(stack):
         quiet(stack, other)
         assert told(other) == [("human", 2)]
         # A higher severity goes through, for the same event and for another; the same again does not.
+        see(stack, other, 1, "human", 3)
+        assert quiet(stack, other)[-1] == ("sent", None, 3, 1)
+        assert told(other) == [("human", 2), ("human", 3)]
         see(stack, cam, 4, "vehicle", 3)
         assert quiet(stack, cam)[-1] == ("sent", None, 3, 1)
         see(stack, cam, 5, "vehicle", 3)
@@ -93,19 +125,28 @@ def the_cooldown_matrix(stack):
         see(stack, cam, 8, "vehicle", 3)
         assert quiet(stack, cam)[-1] == ("sent", None, 3, 1)
         assert told(cam) == [("human", 2), ("vehicle", 3), ("animal", 2), ("vehicle", 3)], told(cam)
-    receiver.stop()
+    sink.stop()
     rules(stack)
 
 
 @test(fronts=None)
-def a_failed_delivery_starts_no_cooldown_and_a_restart_forgets_none(stack):
-    receiver, cam = Receiver(), camera(stack)
-    with settings(stack, notify_max_attempt=1), channel(stack, kind="webhook", url=receiver.url, secret_file=secret(stack)):
-        receiver.fail = 500
+def the_cooldown_matrix_of_a_webhook(stack):
+    cooldown_matrix(stack, Webhook(stack))
+
+
+@test(fronts=None)
+def the_cooldown_matrix_of_mail(stack):
+    cooldown_matrix(stack, Mail(stack))
+
+
+def failure_and_restart(stack, sink):
+    cam = camera(stack)
+    with settings(stack, notify_max_attempt=1), channel(stack, **sink.channel):
+        sink.fail(True)
         see(stack, cam, 0)
         assert quiet(stack, cam)[0][0] == "dead"
-        assert "status 500" in notifications(stack, cam)[0][1]
-        receiver.fail = None
+        assert sink.error in notifications(stack, cam)[0][1], notifications(stack, cam)
+        sink.fail(False)
         see(stack, cam, 1)
         assert quiet(stack, cam)[-1] == ("sent", None, 2, 1)
         for pid in stack.pids("cam-dispatcher"):
@@ -114,9 +155,19 @@ def a_failed_delivery_starts_no_cooldown_and_a_restart_forgets_none(stack):
         stack.stack("start", "dispatcher")
         see(stack, cam, 2)
         assert quiet(stack, cam)[-1][:2] == ("suppressed", "cooldown_event")
-        assert len(receiver.got) == 1
-    receiver.stop()
+        assert sink.told(cam) == [("human", 2)]
+    sink.stop()
     rules(stack)
+
+
+@test(fronts=None)
+def a_failed_webhook_starts_no_cooldown_and_a_restart_forgets_none(stack):
+    failure_and_restart(stack, Webhook(stack))
+
+
+@test(fronts=None)
+def a_failed_mail_starts_no_cooldown_and_a_restart_forgets_none(stack):
+    failure_and_restart(stack, Mail(stack))
 
 
 @test(fronts=None)
@@ -136,6 +187,7 @@ def what_is_not_delivered_yet_takes_the_next_ones_in(stack):
         assert sum(n[3] for n in done) == 3, done
         assert receiver.bodies()[-1]["severity"] == 3 or receiver.bodies()[0]["severity"] == 3, receiver.bodies()
         assert len(receiver.got) <= 2 and last in [b["frame_uuid"] for b in receiver.bodies()], (first, receiver.bodies())
+        assert all(b["frame_uuid"] in b["image_url"] for b in receiver.bodies()), "the link is to the picture that it speaks of"
     receiver.stop()
     rules(stack)
 
@@ -237,11 +289,29 @@ def a_mail_has_the_picture_inside(stack):
         assert mailbox.envelopes[0] == ("cam@example.net", ["a@example.net", "b@example.net"])
         assert message["Subject"] == "[緊急] 正面玄関: 人物", message["Subject"]
         assert message["Message-ID"] and message["Date"]
+        assert message.get_all("To") == ["a@example.net, b@example.net"], "one line: more are not allowed, and some servers refuse them"
         parts = {p.get_content_type(): p for p in message.walk()}
         assert parts["image/jpeg"].get_content() == PICTURE
         assert parts["image/jpeg"]["Content-ID"] == "<frame>"
         assert "cid:frame" in parts["text/html"].get_content()
         assert "正面玄関" in parts["text/html"].get_content() and "/media/frame/" in parts["text/html"].get_content()
+    mailbox.stop()
+    rules(stack)
+
+
+@test(fronts=None)
+def an_address_that_is_not_taken_keeps_nobody_else_from_being_told(stack):
+    mailbox, cam = Mailbox(), camera(stack)
+    mailbox.unknown.add("gone@example.net")
+    with settings(stack, notify_max_attempt=1), channel(
+            stack, kind="smtp", url=f"smtp://127.0.0.1:{mailbox.port}", mail_from="cam@example.net", mail_to="gone@example.net,b@example.net"):
+        see(stack, cam)
+        assert quiet(stack, cam) == [("sent", None, 2, 1)]
+        assert mailbox.envelopes == [("cam@example.net", ["b@example.net"])]
+        pass_time(stack, cam, 400)
+        mailbox.unknown.add("b@example.net")
+        see(stack, cam, 1)
+        assert quiet(stack, cam)[-1][0] == "dead", "nobody takes it"
     mailbox.stop()
     rules(stack)
 

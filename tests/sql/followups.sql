@@ -1,6 +1,6 @@
 -- Follow-ups: the archive's places and jobs, questions to the model, what is fenced, and what expires when.
 BEGIN;
-SELECT plan(47);
+SELECT plan(53);
 SELECT camserver.camera_set('t_a'), camserver.camera_set('t_b'),
     camserver.dispatcher_register('00000000-0000-0000-0000-0000000000d1', 'tap', 1, 'tap') \g /dev/null
 DELETE FROM camserver.llm_reviews;
@@ -49,8 +49,7 @@ SELECT is(pg_temp.claim(), 1, 'it is claimed');
 SELECT is((SELECT facts->>'target' FROM held), pg_temp.place(1), 'with its place');
 SELECT is((SELECT facts->>'stored' FROM held), NULL, 'and nothing there yet');
 SELECT camserver.archive_queue(frame_id) FROM camserver.frames WHERE frame_uuid = pg_temp.u(1) \g /dev/null
-SELECT is(pg_temp.jobs('archive'), 2, 'one that runs may be going to the old place');
-DELETE FROM camserver.inference_jobs WHERE kind = 'archive' AND status = 'queued' AND camera_id = 't_a';
+SELECT is(pg_temp.jobs('archive'), 1, 'and so is one that runs: two would make two copies');
 \set stored '{"driver": "dir", "path": "camera-archive/2026/03/04/t_a/20260304T235958.123Z_00000000-0000-0000-0000-000000000001.jpg", "bytes": 9, "sha256": "0000000000000000000000000000000000000000000000000000000000000000"}'
 SELECT is(pg_temp.complete('archive', :'stored', 0), '{"done": 0, "fenced": 1, "queued": false}', 'another''s token is refused');
 SELECT is((SELECT count(*)::integer FROM camserver.archive_objects JOIN camserver.frames USING (frame_id) WHERE camera_id = 't_a'), 0, 'and changes nothing');
@@ -60,9 +59,19 @@ SELECT is(pg_temp.jobs('archive', 'running'), 1, 'and the job runs on');
 SELECT is(pg_temp.complete('archive', :'stored'), '{"done": 1, "fenced": 0, "queued": false}', 'it is stored');
 SELECT is(pg_temp.complete('archive', :'stored'), '{"done": 0, "fenced": 1, "queued": false}', 'once');
 SELECT is(pg_temp.jobs('archive', 'queued'), 0, 'where it belongs: nothing more to do');
+SELECT camserver.archive_queue(frame_id) FROM camserver.frames WHERE frame_uuid = pg_temp.u(1) \g /dev/null
+DELETE FROM held;
+SELECT is(pg_temp.claim(), 1, 'asked for again, it is looked at again');
 UPDATE camserver.frames SET retention_class = 'quarantine' WHERE frame_uuid = pg_temp.u(1);
-SELECT camserver.archive_stored(frame_id, 'dir', 'camera-archive/x.jpg', 9, repeat('0', 64)) FROM camserver.frames WHERE frame_uuid = pg_temp.u(1) \g /dev/null
-SELECT is(pg_temp.jobs('archive', 'queued'), 1, 'stored elsewhere than it belongs by now: queued again');
+SELECT camserver.archive_queue(frame_id) FROM camserver.frames WHERE frame_uuid = pg_temp.u(1) \g /dev/null
+SELECT is(pg_temp.jobs('archive', 'queued'), 0, 'where it belongs changes meanwhile: the one that runs comes first');
+SELECT is(pg_temp.complete('archive', :'stored')->>'done', '1', 'it is stored at the old place');
+SELECT is(pg_temp.jobs('archive', 'queued'), 1, 'elsewhere than it belongs by now: queued again');
+DELETE FROM held;
+SELECT pg_temp.claim() \g /dev/null
+SELECT is((SELECT (split_part(facts->>'stored', '/', 1), split_part(facts->>'target', '/', 1))::text FROM held),
+    '(camera-archive,camera-quarantine)', 'to be moved from the one to the other');
+SELECT camserver.job_fail('00000000-0000-0000-0000-0000000000d1', jsonb_agg(to_jsonb(held) || '{"error": "e", "delay_ms": 0}')) FROM held \g /dev/null
 
 -- Questions to the model.
 CREATE TEMP TABLE asked AS SELECT pg_temp.event('t_b', 'normal', 0, true) AS event_id;
@@ -146,6 +155,14 @@ SELECT is((camserver.rows_expire()->>'count')::integer, 1, 'one event is over');
 SELECT ok(NOT EXISTS (SELECT 1 FROM camserver.events JOIN aged ON event_id = empty), 'the one without frames');
 SELECT is((SELECT count(*)::integer FROM camserver.events WHERE camera_id IN ('t_a', 't_b')), 3, 'one with a frame, a young and an open one stay');
 SELECT is(camserver.rows_expire(), '{"more": false, "count": 0}', 'nothing more to do');
+
+-- A frame that somebody is at work on stays: what it makes would belong to nobody.
+SELECT pg_temp.frame(31, 'normal', 15, true), pg_temp.frame(32, 'normal', 15, true) \g /dev/null
+SELECT camserver.archive_queue(frame_id) FROM camserver.frames WHERE frame_uuid = pg_temp.u(31) \g /dev/null
+SELECT pg_temp.claim() \g /dev/null
+SELECT camserver.rows_expire() \g /dev/null
+SELECT ok(EXISTS (SELECT 1 FROM camserver.frames WHERE frame_uuid = pg_temp.u(31)), 'its image may be on its way into the archive');
+SELECT ok(NOT EXISTS (SELECT 1 FROM camserver.frames WHERE frame_uuid = pg_temp.u(32)), 'another does not');
 
 SELECT * FROM finish();
 ROLLBACK;

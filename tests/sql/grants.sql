@@ -1,6 +1,6 @@
 -- Who may do what: nothing but the functions on each role's list, and those cannot be led astray.
 BEGIN;
-SELECT plan(134);
+SELECT plan(140);
 
 -- Runs a statement as a role and tells its SQLSTATE, or ok. The role of the session stays.
 CREATE FUNCTION pg_temp.try_as(p_role text, p_sql text) RETURNS text LANGUAGE plpgsql AS $$
@@ -21,10 +21,12 @@ INSERT INTO allowed SELECT 'camserver_api', unnest(ARRAY['schema_version', 'call
     'system_status', 'suggest_get', 'frame_ingest', 'camera_list', 'camera_latest', 'event_list', 'event_get',
     'case_attach', 'case_detach', 'media_find',
     'console_live', 'console_events', 'console_event', 'console_operations', 'server_put',
-    'job_list', 'job_retry', 'job_cancel', 'permit_exchange', 'limits_show', 'limits_set', 'pool_list', 'pool_put']);
+    'job_list', 'job_retry', 'job_cancel', 'permit_exchange', 'limits_show', 'limits_set', 'pool_list', 'pool_put',
+    'node_list', 'node_put', 'node_report']);
 INSERT INTO allowed SELECT 'camserver_dispatcher', unnest(ARRAY['schema_version', 'dispatcher_register',
     'dispatcher_heartbeat', 'dispatcher_stop',
     'health_report', 'counters_report', 'sweep_run', 'suggest_offer',
+    'node_configure', 'node_candidates', 'node_report',
     'job_claim', 'job_fail', 'analysis_complete', 'schema_push_begin', 'schema_push_end',
     'spool_expired', 'spool_removed', 'spool_unknown', 'archive_expired', 'archive_removed', 'followup_claim',
     'followup_complete', 'permit_acquire', 'permit_release', 'permit_renew', 'permit_cancel', 'permit_poll']);
@@ -129,7 +131,9 @@ SELECT is(pg_temp.try_as('camserver_api', sql), 'ok', 'camserver_api: ' || sql) 
     'SELECT camserver.job_cancel(0)', $$SELECT camserver.case_attach('u', gen_random_uuid(), 'c')$$,
     $$SELECT camserver.case_detach('u', gen_random_uuid())$$, 'SELECT camserver.media_find(gen_random_uuid())',
     $$SELECT camserver.permit_exchange(gen_random_uuid(), '{"renew":[]}')$$,
-    'SELECT camserver.limits_show()', $$SELECT camserver.limits_set('global', '', '{"requests":5}')$$]) sql;
+    'SELECT camserver.limits_show()', $$SELECT camserver.limits_set('global', '', '{"requests":5}')$$,
+    'SELECT camserver.node_list()', $$SELECT camserver.node_put('n', '{}')$$,
+    $$SELECT camserver.node_report(gen_random_uuid(), 'x', '[]')$$]) sql;
 SELECT is(pg_temp.try_as('camserver_dispatcher', sql), 'ok', 'camserver_dispatcher: ' || sql) FROM unnest(ARRAY[
     'SELECT camserver.schema_version()',
     $$SELECT camserver.dispatcher_register(gen_random_uuid(), 'h', 1, 'v', 'default')$$,
@@ -145,7 +149,8 @@ SELECT is(pg_temp.try_as('camserver_dispatcher', sql), 'ok', 'camserver_dispatch
     $$SELECT camserver.schema_push_end(gen_random_uuid(), 'http://t', true)$$,
     $$SELECT camserver.permit_acquire(gen_random_uuid(), '[]')$$, $$SELECT camserver.permit_release('{}')$$,
     $$SELECT camserver.permit_renew(gen_random_uuid())$$, $$SELECT camserver.permit_cancel('[]')$$,
-    $$SELECT camserver.permit_poll(gen_random_uuid())$$]) sql;
+    $$SELECT camserver.permit_poll(gen_random_uuid())$$, $$SELECT camserver.node_configure('n', 'http://n', 'm')$$,
+    $$SELECT camserver.node_candidates('m')$$, $$SELECT camserver.node_report(gen_random_uuid(), 'x', '[]')$$]) sql;
 SELECT is(pg_temp.try_as('camserver_dispatcher', 'SELECT camserver.sweep_run()'), 'ok',
     'camserver_dispatcher: sweep_run()');
 SELECT is((SELECT string_agg(relname || '=' || t, ', ' ORDER BY relname) FROM relations,

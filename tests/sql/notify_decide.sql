@@ -1,7 +1,7 @@
 -- notify_decide, notify_promote, notify_cooldown, notify_delivered, notify_sweep: who is told of what, when, in which
 -- order, and what is not told and why.
 BEGIN;
-SELECT plan(71);
+SELECT plan(73);
 
 DELETE FROM camserver.inference_jobs;
 DELETE FROM camserver.channels;
@@ -84,13 +84,16 @@ SELECT is((SELECT (frame_id, rule, severity)::text FROM camserver.notifications)
 SELECT pg_temp.tell('a.human', 3, 10, 'unknown') \g /dev/null
 SELECT is((SELECT (frame_id, rule, severity, count)::text FROM camserver.notifications), '(10,unknown,3,4)',
     'stronger: its picture, rule and severity');
+SELECT is((SELECT frame_id FROM camserver.inference_jobs), 10::bigint, 'and the picture is what its job delivers');
+SELECT pg_temp.tell('a.human', 1, 11) \g /dev/null
+SELECT is((SELECT frame_id FROM camserver.inference_jobs), 10::bigint, 'not a weaker one''s');
 SELECT pg_temp.tell('a.human.later', 2) \g /dev/null
-SELECT is(pg_temp.told(), 'a.human.later sending 3 x5', 'also of the next event of that kind, which it then shows');
+SELECT is(pg_temp.told(), 'a.human.later sending 3 x6', 'also of the next event of that kind, which it then shows');
 SELECT is((SELECT count(*)::integer FROM camserver.inference_jobs), 1, 'all with one job');
 SELECT is(pg_temp.tell('a.animal'), 0, 'another kind of the same camera is a notification of its own');
-SELECT is(pg_temp.told(), 'a.human.later sending 3 x5, a.animal pending 2 x1', 'which waits for its turn');
+SELECT is(pg_temp.told(), 'a.human.later sending 3 x6, a.animal pending 2 x1', 'which waits for its turn');
 SELECT is(pg_temp.tell('a.animal', 3), 0, 'a frame for one that waits its turn');
-SELECT is(pg_temp.told(), 'a.human.later sending 3 x5, a.animal pending 3 x2', 'is taken into that');
+SELECT is(pg_temp.told(), 'a.human.later sending 3 x6, a.animal pending 3 x2', 'is taken into that');
 SELECT is(pg_temp.tell('b.human'), 1, 'another camera waits for nobody');
 
 -- Not into one whose job runs: its text may be out already.

@@ -1,6 +1,6 @@
 -- Permits: the specification's worked examples, every refusal, the order of waiting, shared buckets, expiry.
 BEGIN;
-SELECT plan(55);
+SELECT plan(66);
 
 CREATE FUNCTION pg_temp.id(n integer) RETURNS uuid LANGUAGE sql AS $$
     SELECT ('00000000-0000-0000-0000-' || lpad(n::text, 12, '0'))::uuid $$;
@@ -139,6 +139,21 @@ SELECT is((SELECT ROW(a->>'outcome', a->>'level', a->>'name')::text FROM pg_temp
 SELECT pg_temp.free(1) \g /dev/null
 SELECT is(pg_temp.holds(), ARRAY[2, 3], 'a release of one model serves another');
 SELECT is((SELECT running FROM camserver.shared_limits WHERE name = 'openai'), 2, 'the shared bucket counts both');
+
+-- A model may run on the workers of a pool.
+SELECT camserver.pool_set('p', '{"command": ["/bin/true"]}') \g /dev/null
+SELECT throws_like($$SELECT camserver.limits_load('{"providers": {"own": {"models": [{"name": "seer", "pool": "nowhere"}]}}}')$$,
+    '%names the pool "nowhere"%', 'a pool that is not there');
+SELECT throws_ok($$SELECT camserver.limits_load('{"providers": {"own": {"models": [{"name": "seer", "pool": 5}]}}}')$$, '22023', NULL, 'a pool that is no name');
+SELECT is(camserver.limits_load('{"providers": {"own": {"models": [{"name": "seer", "pool": "p"}]}}}')->>'outcome', 'OK', 'no base_url is needed');
+SELECT is((SELECT ROW(a->>'outcome', a->>'pool', a->>'base_url')::text FROM pg_temp.ask(31, 'seer') a), ROW('GRANTED', 'p', NULL)::text, 'the grant tells the pool');
+SELECT is(camserver.pool_remove('p'), '{"outcome": "POOL_IN_USE", "models": ["seer"]}', 'a pool that a model names is not removed');
+SELECT is((SELECT draining FROM camserver.pools WHERE name = 'p'), false, 'nor drained');
+SELECT is(camserver.limits_set(l::camserver.limit_level, n, c::jsonb)->>'outcome', o, l || ' ' || c || ': ' || o) FROM (VALUES
+    ('model', 'seer', '{"pool": "nowhere"}', 'UNKNOWN_POOL'), ('provider', 'own', '{"pool": "p"}', 'BAD_REQUEST'),
+    ('model', 'seer', '{"pool": null}', 'OK')) v (l, n, c, o);
+SELECT is((SELECT pool FROM camserver.model_limits WHERE model = 'seer'), NULL, 'taken back');
+SELECT is(camserver.pool_remove('p')->>'outcome', 'OK', 'then it can go');
 
 SELECT * FROM finish();
 ROLLBACK;

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "common/ident.h"
 #include "dispatcher/llm.h"
 #include "dispatcher/mail.h"
 #include "dispatcher/message.h"
@@ -51,6 +52,24 @@ static void a_webhook_has_the_facts_but_no_internals(void **state)
 	assert_false(json_object_object_get_ex(body, "archive_path", NULL));
 	assert_string_equal(json_object_get_string(json_object_object_get(body, "image_url")), "http://x/y");
 	assert_string_equal(json_object_get_string(json_object_object_get(body, "primary_event")), "human");
+	json_object_put(body);
+	message_free(&m);
+	json_object_put(facts);
+}
+
+static void a_summary_s_items_have_no_internals_either(void **state)
+{
+	struct json_object *facts = json_tokener_parse("{\"kind\":\"summary\",\"items\":[{\"camera_id\":\"c1\","
+						       "\"archive_path\":\"case/1/x.jpg\"},7]}"),
+			   *body, *item;
+	struct message m;
+
+	(void)state;
+	message_make(&m, facts, NULL);
+	body = message_webhook(&m, facts);
+	item = json_object_array_get_idx(json_object_object_get(body, "items"), 0);
+	assert_string_equal(json_object_get_string(json_object_object_get(item, "camera_id")), "c1");
+	assert_false(json_object_object_get_ex(item, "archive_path", NULL));
 	json_object_put(body);
 	message_free(&m);
 	json_object_put(facts);
@@ -179,6 +198,43 @@ static void a_model_s_answer_is_judged(void **state)
 	}
 }
 
+/* What the database would refuse must not keep the rest of an answer from being stored. */
+static void of_an_answer_only_what_was_asked_for_is_kept(void **state)
+{
+	static const char body[] =
+	    "{\"choices\":[{\"message\":{\"content\":\"{\\\"summary\\\":\\\"犬\\\",\\\"category\\\":\\\"animal\\\","
+	    "\\\"severity\\\":1,\\\"confidence\\\":0.5,\\\"x\\\":\\\"\\\\u0000\\\",\\\"y\\\":1e999}\"}}]}";
+	struct json_object *answer = llm_answer(body, strlen(body));
+
+	(void)state;
+	assert_string_equal(json_object_get_string(json_object_object_get(answer, "outcome")), "ok");
+	assert_string_equal(
+	    json_object_to_json_string_ext(json_object_object_get(answer, "answer"), JSON_C_TO_STRING_PLAIN),
+	    "{\"summary\":\"犬\",\"category\":\"animal\",\"severity\":1,\"confidence\":0.5}");
+	json_object_put(answer);
+}
+
+static void a_long_answer_is_cut_between_characters(void **state)
+{
+	enum { CHARACTERS = 4000 };
+	char *body = malloc(CHARACTERS * 3 + 100);
+	struct json_object *answer;
+	const char *said;
+	size_t n;
+
+	(void)state;
+	n = (size_t)sprintf(body, "{\"choices\":[{\"message\":{\"content\":\"a");
+	for (int i = 0; i < CHARACTERS; i++)
+		n += (size_t)sprintf(body + n, "犬");
+	sprintf(body + n, "\"}}]}");
+	answer = llm_answer(body, strlen(body));
+	said = json_object_get_string(json_object_object_get(answer, "answer_text"));
+	assert_true(strlen(said) > 7000);
+	assert_true(ident_is_utf8(said, strlen(said)));
+	json_object_put(answer);
+	free(body);
+}
+
 static void an_answer_that_is_no_completion_is_nonsense(void **state)
 {
 	static const char *const bodies[] = {
@@ -212,11 +268,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(an_event_says_where_what_and_when),
 	    cmocka_unit_test(a_webhook_has_the_facts_but_no_internals),
+	    cmocka_unit_test(a_summary_s_items_have_no_internals_either),
 	    cmocka_unit_test(names_cannot_break_out_of_slack_or_html),
 	    cmocka_unit_test(a_summary_lists_what_was_late),
 	    cmocka_unit_test(odd_facts_do_no_harm),
 	    cmocka_unit_test(a_subject_is_split_between_characters),
 	    cmocka_unit_test(a_model_s_answer_is_judged),
+	    cmocka_unit_test(of_an_answer_only_what_was_asked_for_is_kept),
+	    cmocka_unit_test(a_long_answer_is_cut_between_characters),
 	    cmocka_unit_test(an_answer_that_is_no_completion_is_nonsense),
 	    cmocka_unit_test(who_is_told_of_what),
 	};

@@ -3,6 +3,7 @@
 #include "common/metrics.h"
 #include "tests/unit/unit.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -106,7 +107,7 @@ static void replace(void **state, const void *data, size_t len)
 
 static void another_layout_is_replaced(void **state)
 {
-	static char zeros[64 * 1024];
+	static char zeros[1024 * 1024];
 	struct metrics *m = open_in(state);
 	struct stat st;
 	char path[UNIT_PATH_MAX];
@@ -117,7 +118,7 @@ static void another_layout_is_replaced(void **state)
 	assert_true((size_t)st.st_size < sizeof zeros);
 	replace(state, "", 0);
 	replace(state, "short", 5);
-	replace(state, zeros, (size_t)st.st_size - 8); /* a version with one counter less */
+	replace(state, zeros, (size_t)st.st_size - 8);
 	replace(state, zeros, (size_t)st.st_size + 8);
 	replace(state, zeros, (size_t)st.st_size); /* the size, but not the file */
 	memset(zeros, 'x', sizeof zeros);
@@ -169,13 +170,13 @@ static void names_are_distinct(void **state)
 {
 	(void)state;
 	for (enum metric i = 0; i < METRIC_COUNT; i++) {
-		assert_non_null(metrics_name(i));
+		assert_non_null(metrics_key(i));
 		for (enum metric j = 0; j < i; j++)
-			assert_string_not_equal(metrics_name(i), metrics_name(j));
+			assert_string_not_equal(metrics_key(i), metrics_key(j));
 	}
 	/* metrics_record() and the view refusals count on these words. */
-	assert_string_equal(metrics_name(METRIC_LEASE_GRANTED), "lease_granted");
-	assert_string_equal(metrics_name(METRIC_LEASE_REFUSED_OVER_CAPACITY), "lease_refused_over_capacity");
+	assert_string_equal(metrics_key(METRIC_LEASE_GRANTED), "lease_granted");
+	assert_string_equal(metrics_key(METRIC_LEASE_REFUSED_OVER_CAPACITY), "lease_refused_over_capacity");
 }
 
 /* Each child opens the file by itself, which also races its creation. Returns only in the parent. */
@@ -216,6 +217,150 @@ static void many_processes_lose_nothing(void **state)
 	assert_int_equal(unit_count_files(*state), 1);
 }
 
+/* All find a file that is none of ours. If two made a new one each, the first would count into a lost file. */
+static void a_foreign_file_is_replaced_once(void **state)
+{
+	enum { ROUNDS = 20 };
+	pid_t pids[PROCESSES];
+	char path[UNIT_PATH_MAX];
+	int status;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		struct metrics *m;
+
+		unit_write(*state, "metrics", "an older layout", 15, path);
+		spawn_adders(state, pids);
+		for (int i = 0; i < PROCESSES; i++) {
+			assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
+			assert_int_equal(status, 0);
+		}
+		m = open_in(state);
+		assert_int_equal(metrics_get(m, METRIC_REQUESTS), PROCESSES * ADDS);
+		metrics_close(m);
+	}
+}
+
+static uint64_t count_of(const struct metrics_histogram *h)
+{
+	uint64_t n = 0;
+
+	for (int i = 0; i <= METRICS_BUCKETS; i++)
+		n += h->counts[i];
+	return n;
+}
+
+static void histograms_sort_by_their_bounds(void **state)
+{
+	struct metrics *a = open_in(state), *b = open_in(state);
+	struct metrics_histogram h;
+
+	for (int i = 0; i < METRICS_BUCKETS; i++)
+		metrics_observe(a, HISTOGRAM_DATABASE, metrics_bounds_us[i]); /* a bound belongs to its bucket */
+	metrics_observe(a, HISTOGRAM_DATABASE, 0);
+	metrics_observe(a, HISTOGRAM_DATABASE, -5); /* of a clock that was set back */
+	metrics_observe(b, HISTOGRAM_DATABASE, 5000001);
+	metrics_observe(b, HISTOGRAM_DATABASE, INT64_MAX / 4);
+	metrics_read(a, HISTOGRAM_DATABASE, &h);
+	assert_int_equal(h.counts[0], 3);
+	for (int i = 1; i < METRICS_BUCKETS; i++)
+		assert_int_equal(h.counts[i], 1);
+	assert_int_equal(h.counts[METRICS_BUCKETS], 2);
+	assert_int_equal(h.sum_us, 9441000 + 5000001 + INT64_MAX / 4);
+	metrics_read(a, HISTOGRAM_NODE_CALL, &h);
+	assert_int_equal(count_of(&h), 0);
+	metrics_close(a);
+	metrics_close(b);
+}
+
+static void requests_go_by_route_and_status(void **state)
+{
+	struct metrics *m = open_in(state);
+	struct metrics_histogram h;
+
+	metrics_observe_request(m, ROUTE_LEASE, 201, 700);
+	metrics_observe_request(m, ROUTE_LEASE, 200, 700);
+	metrics_observe_request(m, ROUTE_LEASE, 503, 2000);
+	metrics_observe_request(m, ROUTE_HEALTH, 599, 1);
+	metrics_observe_request(m, ROUTE_HEALTH, 600, 1); /* is no status */
+	metrics_observe_request(m, ROUTE_HEALTH, 0, 1);
+	metrics_read_requests(m, ROUTE_LEASE, 0, &h);
+	assert_int_equal(h.counts[0], 2);
+	assert_int_equal(h.sum_us, 1400);
+	metrics_read_requests(m, ROUTE_LEASE, 3, &h);
+	assert_int_equal(h.counts[1], 1);
+	assert_int_equal(count_of(&h), 1);
+	metrics_read_requests(m, ROUTE_LEASE, 2, &h);
+	assert_int_equal(count_of(&h), 0);
+	metrics_read_requests(m, ROUTE_HEALTH, 3, &h);
+	assert_int_equal(count_of(&h), 1);
+	metrics_close(m);
+}
+
+struct seen {
+	int processes, gateways;
+	int64_t waiting;
+};
+
+static void see(void *arg, const char *program, const int64_t gauges[GAUGE_COUNT])
+{
+	struct seen *s = arg;
+
+	s->processes++;
+	s->gateways += strcmp(program, "gateway.fcgi") == 0;
+	s->waiting += gauges[GAUGE_GATEWAY_WAITING];
+}
+
+static struct seen look(struct metrics *m)
+{
+	struct seen s = {0};
+
+	metrics_processes(m, see, &s);
+	return s;
+}
+
+static void gauges_die_with_their_process(void **state)
+{
+	struct metrics *m = open_in(state), *other = open_in(state);
+	int ready[2];
+	pid_t pid;
+	char c;
+
+	metrics_gauge_add(m, GAUGE_GATEWAY_WAITING, 9); /* without a slot: nothing */
+	assert_int_equal(look(m).processes, 0);
+	metrics_join(m, "gateway.fcgi");
+	metrics_join(m, "gateway.fcgi"); /* has one already */
+	metrics_gauge_add(m, GAUGE_GATEWAY_WAITING, 3);
+	metrics_gauge_add(m, GAUGE_GATEWAY_WAITING, -1);
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		struct metrics *mine = metrics_open(*state, NULL);
+
+		metrics_join(mine, "a program with a name that is longer than there is room for it");
+		metrics_gauge_set(mine, GAUGE_GATEWAY_WAITING, 40);
+		if (mine == NULL || write(ready[1], "x", 1) != 1)
+			_exit(1);
+		pause();
+	}
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	assert_int_equal(look(m).processes, 2);
+	assert_int_equal(look(m).waiting, 42);
+	assert_int_equal(look(other).gateways, 1);
+	assert_int_equal(kill(pid, SIGKILL), 0); /* without a goodbye */
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(look(m).processes, 1);
+	assert_int_equal(look(other).waiting, 2);
+	metrics_join(other, "cam-dispatcher"); /* the dead one's slot, from 0 */
+	assert_int_equal(look(m).processes, 2);
+	assert_int_equal(look(m).waiting, 2);
+	metrics_close(m);
+	assert_int_equal(look(other).gateways, 0);
+	metrics_close(other);
+	close(ready[0]);
+	close(ready[1]);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, unit_mkdir, unit_rmdir)
 
 int main(void)
@@ -231,6 +376,10 @@ int main(void)
 	    T(works_without_counters),
 	    T(names_are_distinct),
 	    T(many_processes_lose_nothing),
+	    T(a_foreign_file_is_replaced_once),
+	    T(histograms_sort_by_their_bounds),
+	    T(requests_go_by_route_and_status),
+	    T(gauges_die_with_their_process),
 	};
 
 	return cmocka_run_group_tests_name("metrics", tests, NULL, NULL);

@@ -34,6 +34,8 @@ FAKE(handle_limits_list)
 FAKE(handle_limits_set_global)
 FAKE(handle_limits_set_provider)
 FAKE(handle_limits_set_model)
+FAKE(handle_node_list)
+FAKE(handle_node_put)
 FAKE(handle_pool_list)
 FAKE(handle_pool_get)
 FAKE(handle_pool_put)
@@ -103,6 +105,8 @@ static void the_specified_addresses(void **state)
 	expect("GET", "/api/jobs", handle_job_list);
 	expect("POST", "/api/jobs/7/retry", handle_job_retry);
 	expect("POST", "/api/jobs/7/cancel", handle_job_cancel);
+	expect("GET", "/api/nodes", handle_node_list);
+	expect("PUT", "/api/nodes/a", handle_node_put);
 	expect("GET", "/api/pools", handle_pool_list);
 	expect("GET", "/api/pools/a", handle_pool_get);
 	expect("PUT", "/api/pools/a", handle_pool_put);

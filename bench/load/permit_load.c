@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Callers of the gateway without HTTP: CALLERS threads ask for a permit and give it back, through the gateway's own
+ * permits.c, on bench1 ... benchM in turn.
+ *   permit_load CALLERS SECONDS MODELS DATABASE_URL */
+#include "common/log.h"
+#include "fcgi/permits.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+static struct permits *permits;
+static long models;
+static _Atomic long count, turn, refused;
+static _Atomic bool stop;
+
+static void *run(void *arg)
+{
+	int event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	char id[UUID_TEXT_LEN + 1], model[32], session[40];
+
+	snprintf(session, sizeof session, "%032lx", (long)(intptr_t)arg);
+	while (!stop) {
+		struct json_object *ask = json_object_new_object(), *answer, *outcome;
+
+		snprintf(model, sizeof model, "bench%ld", 1 + turn++ % models);
+		json_object_object_add(ask, "model", json_object_new_string(model));
+		json_object_object_add(ask, "session", json_object_new_string(session));
+		answer = permits_ask(permits, ask, event_fd, -1, id);
+		if (json_object_object_get_ex(answer, "outcome", &outcome) &&
+		    strcmp(json_object_get_string(outcome), "GRANTED") == 0) {
+			permits_release(permits, id);
+			count++;
+		} else if (refused++ == 0 && !stop) {
+			fprintf(stderr, "permit_load: %s\n", json_object_to_json_string(answer));
+		}
+		json_object_put(answer);
+	}
+	close(event_fd);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	long callers = argc == 5 ? atol(argv[1]) : 0;
+	pthread_t *ids = calloc((size_t)callers, sizeof *ids);
+	struct conf conf = {.db_timeout_ms = 5000};
+	double seconds;
+	struct err e;
+
+	if (callers <= 0) {
+		fprintf(stderr, "usage: permit_load CALLERS SECONDS MODELS DATABASE_URL\n");
+		return 2;
+	}
+	seconds = atof(argv[2]);
+	models = atol(argv[3]);
+	conf.database_url = argv[4];
+	log_open("permit_load", LOG_LEVEL_WARNING);
+	permits = permits_new(&conf, &e);
+	if (permits == NULL) {
+		fprintf(stderr, "permit_load: %s\n", e.msg);
+		return 1;
+	}
+	for (long i = 0; i < callers; i++)
+		pthread_create(&ids[i], NULL, run, (void *)(intptr_t)i);
+	usleep((useconds_t)(seconds * 2e5));
+	count = 0;
+	usleep((useconds_t)(seconds * 1e6));
+	printf("{\"rate\": %.1f, \"refused\": %ld}\n", (double)count / seconds, refused);
+	stop = true;
+	for (long i = 0; i < callers; i++)
+		pthread_join(ids[i], NULL);
+	permits_free(permits);
+	return 0;
+}

@@ -1,0 +1,1 @@
+WITH done AS MATERIALIZED (SELECT camserver.job_complete(:ids::bigint[], :tokens::bigint[], '{analyze}')) SELECT array_agg(c.job_id)::text AS ids, array_agg(c.token)::text AS tokens FROM done, LATERAL camserver.job_claim('analyze', ('00000000-0000-4000-8000-' || lpad(:client_id::text, 12, '0'))::uuid, 1) c \gset

@@ -1,0 +1,2 @@
+WITH c AS (UPDATE job SET state = 1, attempts = attempts + 1, locked_by = :client_id, locked_until = now() + interval '30 s' WHERE id = ANY (ARRAY(SELECT id FROM job WHERE state = 0 AND run_at <= now() ORDER BY priority, run_at, id LIMIT 100 FOR UPDATE SKIP LOCKED)) RETURNING id) SELECT array_agg(id)::text AS ids FROM c \gset
+UPDATE job SET state = 2, done_at = now() WHERE id = ANY (:ids::bigint[]) AND state = 1 AND locked_by = :client_id;
