@@ -111,7 +111,7 @@ function pictures(event, dialog) {
 
 	const first = new Date(frames[0].captured_at);
 	const span = new Date(frames.at(-1).captured_at) - first;
-	strip.append(...frames.map((f, i) => h('li', {}, h('button', { class: 'thumb', type: 'button', tabindex: -1, onclick: () => step(i), 'aria-label': time(f.captured_at),
+	strip.append(...frames.map((f, i) => h('li', {}, h('button', { class: 'thumb', type: 'button', tabindex: -1, onclick: () => step(i),
 		data: { severity: f.severity ?? 0 } },
 	f.image && h('img', { src: f.image, alt: '', loading: 'lazy', decoding: 'async' }),
 	f.frame_uuid === event.best_frame_uuid && h('span', { class: 'thumb-best' }, t('detail.best')), h('span', { class: 'thumb-time' }, time(f.captured_at))))));

@@ -73,7 +73,6 @@ const WORDS = {
 	'live.last_seen': ['最終受信 {ago}', 'Last picture {ago}'],
 	'live.empty': ['カメラはまだ登録されていません。', 'There are no cameras yet.'],
 	'live.empty_hint': ['camctl camera add で登録できます。', 'Add one with camctl camera add.'],
-	'live.open': ['{name} を表示', 'View {name}'],
 	'live.now': ['検知中', 'Now'],
 
 	'modal.connecting': ['接続しています…', 'Connecting…'],

@@ -58,7 +58,6 @@ function updateTile(element, { camera, suggest }) {
 		tile.key = key;
 		tile.badges.replaceChildren(...badges.map(([c, name, text]) => h('span', { class: c }, icon(name), h('span', {}, text))));
 	}
-	element.setAttribute('aria-label', [t('live.open', { name: camera.display_name }), camera.location_label, ...badges.map(b => b[2])].filter(Boolean).join(', '));
 	showPicture(tile);
 }
 

@@ -162,8 +162,11 @@ const poolState = p => (p.draining ? 'draining' : p.max_capacity === 0 ? 'off' :
 
 function changes({ before, after }) {
 	const text = v => (v === null || v === undefined ? '–' : typeof v === 'object' ? JSON.stringify(v) : String(v));
-	const names = Object.keys({ ...before, ...after });
-	return names.map(n => h('span', { class: 'change-text' }, `${n}: `, before && `${text(before[n])} → `, h('strong', {}, text(after?.[n]))));
+	if (!after)
+		return '–';
+	const names = Object.keys(after);
+	const shown = before ? names : names.slice(0, 4); // of what is new, its beginning will do
+	return [shown.map(n => h('span', { class: 'change-text' }, `${n}: `, before && `${text(before[n])} → `, h('strong', {}, text(after[n])))), shown.length < names.length && '…'];
 }
 
 function queueRows() {

@@ -49,7 +49,7 @@ function themeButton() {
 
 function languageButton() {
 	return h('button', {
-		class: 'text-button', type: 'button', title: t('shell.language'), 'aria-label': t('shell.language'),
+		class: 'text-button', type: 'button', title: t('shell.language'),
 		lang: document.documentElement.lang === 'ja' ? 'en' : 'ja',
 		onclick() {
 			remember('language', document.documentElement.lang === 'ja' ? 'en' : 'ja');
@@ -108,7 +108,7 @@ export function shell(page) {
 		h('a', { class: 'brand', href: './' }, h('img', { src: 'icon.svg', alt: '', width: 26, height: 26 }), h('span', {}, 'camserver')),
 		nav,
 		h('div', { class: 'bar-end' }, h('span', { id: 'health', class: 'health', role: 'status' }), languageButton(), themeButton(),
-			h('button', { id: 'account', class: 'account', type: 'button', 'aria-label': t('shell.account'), onclick: account },
+			h('button', { id: 'account', class: 'account', type: 'button', title: t('shell.account'), onclick: account },
 				icon('user'), h('span', { class: 'account-name' }))));
 	document.title = `${t(`nav.${page}`)} · camserver`;
 	translate();

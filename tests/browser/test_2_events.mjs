@@ -91,7 +91,7 @@ test('why nobody was told, and what the language model said', async (stack, fron
 	const channel = `c${camera}`;
 	past(stack, camera, 1, 'unknown');
 	const uuid = uuidOf(stack, camera);
-	stack.camctl('channel', 'add', channel, 'kind=webhook', 'url=http://127.0.0.1:9/hook');
+	stack.camctl('channel', 'add', channel, 'kind=slack', 'url=http://127.0.0.1:9/hook');
 	stack.sql(`INSERT INTO camserver.notifications (channel_id, state, camera_id, event_id, primary_event, severity, rule, reason, created_at, updated_at)
 		SELECT c.channel_id, 'suppressed', e.camera_id, e.event_id, 'unknown', 1, 'unknown', 'cooldown: told 20 s ago', now(), now()
 		FROM camserver.channels c, camserver.events e WHERE c.name = :'channel' AND e.event_uuid = :'uuid'`, { channel, uuid });

@@ -34,10 +34,13 @@ async function site(front, picture, answer) {
 		socket.write(`HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`);
 		seen.sockets.add(socket);
 		seen.opened++;
-		const head = Buffer.alloc(10);
+		const head = Buffer.alloc(picture.length < 65536 ? 4 : 10);
 		head[0] = 0x82; // a whole binary message
-		head[1] = 127;
-		head.writeBigUInt64BE(BigInt(picture.length), 2);
+		head[1] = picture.length < 65536 ? 126 : 127;
+		if (picture.length < 65536)
+			head.writeUInt16BE(picture.length, 2);
+		else
+			head.writeBigUInt64BE(BigInt(picture.length), 2);
 		const timer = setInterval(() => socket.write(Buffer.concat([head, picture])), 200);
 		const gone = () => {
 			clearInterval(timer);
@@ -62,6 +65,7 @@ test('a WebSocket of pictures is played, and closed with the modal', async (stac
 		await stack.frame(front, camera);
 		const { page, check } = await stack.visit(front, '', { url: streams.url, lang: 'en-US' });
 		await watch(page, camera);
+		check();
 		same(await page.locator('.chip.kind').textContent(), 'Video');
 		assert(await page.locator('canvas.picture').evaluate(c => c.width > 100 && c.getContext('2d').getImageData(9, 9, 1, 1).data[3] === 255), 'a picture was drawn');
 		await page.keyboard.press('Escape');
@@ -111,6 +115,7 @@ test('WHEP is played, and nothing of it is left', async (stack, front) => {
 		same(await page.locator('video.picture').evaluate(v => [v.videoWidth, v.readyState >= 2]), [320, true]);
 		await page.evaluate(() => { globalThis.__video = document.querySelector('video'); });
 		await page.keyboard.press('Escape');
+		await page.locator('.viewer').waitFor({ state: 'detached' });
 		same(await page.evaluate(() => globalThis.__peers.map(p => [p.connectionState, p.getReceivers().every(r => r.track.readyState === 'ended')])), [['closed', true]]);
 		same(await page.evaluate(() => [globalThis.__video.srcObject, globalThis.__video.isConnected]), [null, false]);
 		await waitUntil(() => streams.seen.deleted === 1, 'the end of the session');
