@@ -20,6 +20,10 @@ struct api {
 	struct metrics *metrics;
 	struct media_keys media_keys;
 	struct rclone *rclone; /* NULL until an image comes from there */
+	struct {
+		struct json_object *facts; /* of the last refusal because of the queue; NULL: none */
+		int64_t until;             /* it is good until then, a clock_ms() time */
+	} queue_full;
 	/* of the request at hand */
 	const char *role;
 	struct identity identity;
@@ -40,8 +44,8 @@ struct json_object *api_call(struct api *api, struct answer *a, const char *sql,
 /* Answers with what the function said, without the "outcome": with this status if that is the success, else as the
  * error that it names. Takes over result; NULL is an answer that is filled in already. */
 void api_answer(struct answer *a, struct json_object *result, const char *success, int status);
-/* The whole of a PUT of something that has a name: checks the query, the name, which is the path's argument, and the JSON
- * object, calls sql with the two, and answers with what it says: 201 for CREATED, 200 for OK. what: "pool". */
+/* The whole of a PUT of something that has a name: checks the query, the name, which is the path's argument, and the
+ * JSON object, calls sql with the two, and answers with what it says: 201 for CREATED, 200 for OK. what: "pool". */
 void api_put(struct api *api, struct request *r, struct answer *a, const char *sql, const char *what);
 /* The query of the request. False after filling in the error answer. */
 bool api_query(const struct request *r, struct answer *a, struct query *q, struct query_param *params, size_t n);

@@ -5,7 +5,6 @@
 #include "common/ident.h"
 #include "common/log.h"
 #include "common/media.h"
-#include "fcgi/deliver.h"
 
 #include <string.h>
 #include <time.h>
@@ -67,7 +66,7 @@ static void sign_images(struct api *api, struct json_object *result)
 void console_answer(struct api *api, const struct request *r, struct answer *a, struct json_object *result)
 {
 	char hash[SHA256_HEX_LEN + 1];
-	const char *text;
+	const char *text, *known;
 	size_t len;
 
 	if (result == NULL || strcmp(api_outcome(result), "OK") != 0) {
@@ -81,7 +80,9 @@ void console_answer(struct api *api, const struct request *r, struct answer *a, 
 	if (crypto_sha256_hex(text, len, hash) < 0)
 		return;
 	hash[ETAG_LEN] = '\0';
-	if (deliver_known(r, hash))
+	/* A web server that compresses may have added to the tag what it did. */
+	known = request_var(r, "HTTP_IF_NONE_MATCH");
+	if (known != NULL && strstr(known, hash) != NULL)
 		answer_empty(a, 304);
 	answer_etag(a, hash);
 }

@@ -4,13 +4,13 @@
 #define CAM_GATEWAY_H
 
 #include "fcgi/api.h"
-#include "fcgi/permits.h"
+#include "fcgi/keeper.h"
 #include "fcgi/relay.h"
 
 /* The handlers get the api and know that it is a worker's. */
 struct worker {
 	struct api api; /* first; without a database connection of its own */
-	struct permits *permits;
+	struct keeper *keeper;
 	struct relay *relay;
 	int event_fd;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * gateway.fcgi: model calls. A thread serves a request from its wait for a permit to the end of the model's answer; a
- * fixed number of them, and one more that keeps everybody's permits. Apart from camserver.fcgi, so that a slow model
- * never delays a heartbeat. */
+ * fixed number of them, and one more that speaks with the database for all. Apart from camserver.fcgi, so that a slow
+ * model never delays a heartbeat. */
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/program.h"
@@ -62,13 +62,13 @@ static void *run(void *arg)
 	return NULL;
 }
 
-static int start_thread(struct thread *t, const struct conf *conf, struct metrics *metrics, struct permits *permits)
+static int start_thread(struct thread *t, const struct conf *conf, struct metrics *metrics, struct keeper *keeper)
 {
 	pthread_attr_t attributes;
 
 	t->worker = (struct worker){.api = {.conf = conf, .metrics = metrics},
-	    .permits = permits,
-	    .relay = relay_new(&cutting_off),
+	    .keeper = keeper,
+	    .relay = relay_new(&cutting_off, metrics),
 	    .event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
 	if (t->worker.relay == NULL || t->worker.event_fd < 0)
 		return -1;
@@ -93,12 +93,12 @@ static bool nudge(struct thread *threads, long n)
 	return all_ended;
 }
 
-static void stop_threads(struct thread *threads, long n, struct permits *permits)
+static void stop_threads(struct thread *threads, long n, struct keeper *keeper)
 {
 	int64_t grace = clock_ms() + GRACE_MS;
 
 	stopping = true;
-	permits_stop(permits);
+	keeper_stop(keeper);
 	while (!nudge(threads, n)) {
 		nanosleep(&(struct timespec){.tv_nsec = NUDGE_MS * 1000000L}, NULL);
 		cutting_off = clock_ms() >= grace;
@@ -112,7 +112,7 @@ static void stop_threads(struct thread *threads, long n, struct permits *permits
 	}
 }
 
-static int serve_all(const struct conf *conf, struct metrics *metrics, struct permits *permits)
+static int serve_all(const struct conf *conf, struct metrics *metrics, struct keeper *keeper)
 {
 	struct thread *threads = calloc((size_t)conf->gateway_threads, sizeof *threads);
 	long started = 0;
@@ -121,7 +121,7 @@ static int serve_all(const struct conf *conf, struct metrics *metrics, struct pe
 
 	if (threads == NULL)
 		return -1;
-	while (started < conf->gateway_threads && start_thread(&threads[started], conf, metrics, permits) == 0)
+	while (started < conf->gateway_threads && start_thread(&threads[started], conf, metrics, keeper) == 0)
 		started++;
 	if (started == conf->gateway_threads) {
 		log_info("%ld threads", started);
@@ -134,7 +134,7 @@ static int serve_all(const struct conf *conf, struct metrics *metrics, struct pe
 		log_error(
 		    "only %ld of %ld threads could be started: %s", started, conf->gateway_threads, strerror(errno));
 	}
-	stop_threads(threads, started, permits);
+	stop_threads(threads, started, keeper);
 	free(threads);
 	return started == conf->gateway_threads ? 0 : -1;
 }
@@ -159,7 +159,7 @@ int main(int argc, char **argv)
 	static const struct program program = {"gateway.fcgi", "[options]",
 	    "FastCGI program of camserver for model calls; spawn-fcgi or a web server starts it.\n"};
 	struct metrics *metrics = NULL;
-	struct permits *permits = NULL;
+	struct keeper *keeper = NULL;
 	struct conf conf;
 	struct err e;
 	int status = EXIT_FAILURE;
@@ -176,15 +176,17 @@ int main(int argc, char **argv)
 	metrics = metrics_open(conf.run_dir, &e);
 	if (metrics == NULL)
 		log_warning("going on without counters: %s", e.msg);
-	permits = permits_new(&conf, &e);
-	if (permits == NULL) {
+	metrics_join(metrics, program.name);
+	metrics_gauge_set(metrics, GAUGE_GATEWAY_WAITING_MAX, conf.gateway_threads);
+	keeper = keeper_new(&conf, metrics, &e);
+	if (keeper == NULL) {
 		log_error("%s", e.msg);
 		goto out;
 	}
-	if (serve_all(&conf, metrics, permits) == 0)
+	if (serve_all(&conf, metrics, keeper) == 0)
 		status = EXIT_SUCCESS;
 out:
-	permits_free(permits);
+	keeper_free(keeper);
 	metrics_close(metrics);
 	curl_global_cleanup();
 	conf_free(&conf);

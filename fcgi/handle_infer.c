@@ -4,9 +4,10 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
-#include "fcgi/gateway.h"
-#include "fcgi/upstream.h"
+#include "fcgi/forward.h"
+#include "fcgi/pressure.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,20 +57,6 @@ static void add_foreign_error(struct answer *a, enum style style)
 	json_object_object_add(a->json, "error", error);
 }
 
-/* draft-ietf-httpapi-ratelimit-headers: the level that binds next, its quota and window, what is left and when it is
- * not any more what it is now. */
-static void limit_headers(struct json_object *facts, struct buf *b)
-{
-	const char *level = text(facts, "level");
-
-	if (*level == '\0')
-		return;
-	buf_printf(b, "RateLimit-Policy: \"%s\";q=%lld;w=%lld\r\n", level, (long long)number(facts, "requests"),
-	    (long long)(number(facts, "window_ms") + 999) / 1000);
-	buf_printf(b, "RateLimit: \"%s\";r=%lld;t=%lld\r\n", level, (long long)number(facts, "tokens"),
-	    (long long)(number(facts, "reset_ms") + 999) / 1000);
-}
-
 /* Prefer: wait=N, among others; -1 if there is none. */
 static long preferred_wait(const struct request *r)
 {
@@ -115,7 +102,7 @@ static void refuse(struct answer *a, struct json_object *decision)
 	}
 	buf_init(&headers, HEADERS_MAX);
 	if (strcmp(outcome, "RATE_LIMITED") == 0)
-		limit_headers(decision, &headers);
+		forward_limit_headers(decision, &headers);
 	buf_append(&a->headers, headers.data, headers.len);
 	buf_free(&headers);
 	for (size_t i = 0; i < sizeof internal / sizeof *internal; i++)
@@ -125,74 +112,87 @@ static void refuse(struct answer *a, struct json_object *decision)
 		answer_header(a, "WWW-Authenticate", "Bearer realm=\"camserver\"");
 }
 
-static void relay_answer(struct worker *w, struct answer *a, const struct relay_request *q, FCGX_Request *fcgi)
+/* Who comes while many wait, waits a little before joining them, or is refused. False: the answer is filled in. */
+static bool admit(struct worker *w, struct request *r, struct answer *a)
 {
-	struct err e;
-	enum relay_end end = relay_run(w->relay, q, fcgi, &e);
+	struct pollfd client = {.fd = r->fcgi->ipcFd, .events = POLLRDHUP};
+	struct backpressure_limits limits;
+	int64_t waiting = permits_waiting(w->keeper->permits, &limits);
+	struct backpressure b = backpressure_judge(&limits, waiting);
 
-	a->sent = end == RELAY_DONE || end == RELAY_BROKEN || end == RELAY_CLIENT_GONE;
-	if (end == RELAY_DONE)
-		a->status = 200;
-	else if (end == RELAY_CLIENT_GONE)
-		log_debug("the client of %s hung up", q->url);
-	else
-		log_warning("%s: %s", q->url, e.msg);
-	if (end == RELAY_FAILED || end == RELAY_TIMEOUT)
-		answer_error_with(a, end == RELAY_TIMEOUT ? "UPSTREAM_TIMEOUT" : "UPSTREAM_FAILED", e.msg, NULL);
+	metrics_gauge_set(w->api.metrics, GAUGE_GATEWAY_WAITING_MAX, limits.max);
+	if (b.stage == BACKPRESSURE_OVERLOADED) {
+		struct json_object *facts = json_object_new_object();
+
+		json_object_object_add(facts, "queue", json_object_new_int64(waiting));
+		json_object_object_add(facts, "queue_max", json_object_new_int64(limits.max));
+		answer_error_with(a, "QUEUE_FULL", NULL, facts);
+		json_object_put(facts);
+		metrics_add(w->api.metrics, METRIC_BACKPRESSURE_REJECTIONS_GATEWAY);
+		return false;
+	}
+	if (b.delay_ms > 0) {
+		metrics_add(w->api.metrics, METRIC_BACKPRESSURE_DELAYED_GATEWAY);
+		metrics_observe(w->api.metrics, HISTOGRAM_DELAY_GATEWAY, b.delay_ms * 1000);
+		poll(&client, 1, (int)b.delay_ms);
+	}
+	return true;
 }
 
-/* With the permit in hand. */
-static void forward(struct worker *w, struct request *r, struct answer *a, struct json_object *permit,
-    struct json_object *body, enum upstream_call call)
+static void count_decision(struct worker *w, struct json_object *decision, int64_t waited_us)
 {
-	const char *type = request_var(r, "CONTENT_TYPE");
-	struct relay_request q = {.type = type != NULL ? type : "application/json",
-	    .accept = request_var(r, "HTTP_ACCEPT"),
-	    .body = r->body.data,
-	    .len = r->body.len,
-	    .timeout_ms = w->api.conf->gateway_timeout_sec * 1000};
-	struct upstream u;
-	struct buf headers;
-	struct err e;
+	static const struct {
+		const char *outcome;
+		enum metric metric;
+	} counted[] = {
+	    {"GRANTED", METRIC_PERMITS_GRANTED},
+	    {"RATE_LIMITED", METRIC_PERMITS_REFUSED},
+	    {"CANCELLED", METRIC_PERMITS_CANCELLED},
+	    {"RELEASED", METRIC_PERMITS_CANCELLED},
+	    {"DB_UNAVAILABLE", METRIC_PERMITS_FAILED},
+	    {"SHUTTING_DOWN", METRIC_PERMITS_FAILED},
+	};
 
-	if (upstream_choose(&u, permit, call, body, &e) < 0) {
-		log_error("model %s: %s", text(permit, "model"), e.msg);
-		answer_error(a, "UPSTREAM_FAILED");
-		return;
-	}
-	if (body != NULL) {
-		json_object_object_add(body, "model", json_object_new_string(u.model));
-		q.body = json_object_to_json_string_length(
-		    body, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, &q.len);
-	}
-	buf_init(&headers, HEADERS_MAX);
-	limit_headers(permit, &headers);
-	q.url = u.url;
-	q.authorization = u.key;
-	q.headers = headers.data;
-	relay_answer(w, a, &q, r->fcgi);
-	buf_free(&headers);
+	metrics_observe(w->api.metrics, HISTOGRAM_PERMIT_WAIT, waited_us);
+	for (size_t i = 0; decision != NULL && i < sizeof counted / sizeof *counted; i++)
+		if (strcmp(api_outcome(decision), counted[i].outcome) == 0)
+			metrics_add(w->api.metrics, counted[i].metric);
 }
 
 /* Whatever happens between the grant and the end of this function, the permit is given back here. */
 static void call_model(struct worker *w, struct request *r, struct answer *a, const char *model,
     struct json_object *body, enum upstream_call call)
 {
-	struct json_object *ask = new_ask(w), *decision;
+	struct json_object *ask, *decision;
+	struct metrics *metrics = w->api.metrics;
 	char id[UUID_TEXT_LEN + 1];
 	long wait = preferred_wait(r);
+	int64_t start;
 
+	if (!admit(w, r, a))
+		return;
+	ask = new_ask(w);
 	json_object_object_add(ask, "model", json_object_new_string(model));
+	if (!router_knows(w->keeper->router, model, clock_ms()))
+		json_object_object_add(ask, "nodes", json_object_new_boolean(true));
 	if (wait >= 0)
 		json_object_object_add(ask, "wait_ms", json_object_new_int64(wait * 1000));
-	decision = permits_ask(w->permits, ask, w->event_fd, r->fcgi->ipcFd, id);
+	start = clock_us();
+	metrics_gauge_add(metrics, GAUGE_GATEWAY_WAITING, 1);
+	decision = permits_ask(w->keeper->permits, ask, w->event_fd, r->fcgi->ipcFd, id);
+	metrics_gauge_add(metrics, GAUGE_GATEWAY_WAITING, -1);
+	count_decision(w, decision, clock_us() - start);
 	if (decision == NULL) {
 		answer_error(a, "INTERNAL_ERROR");
 	} else if (strcmp(api_outcome(decision), "GRANTED") != 0) {
 		refuse(a, decision);
 	} else {
-		forward(w, r, a, decision, body, call);
-		permits_release(w->permits, id);
+		start = clock_us();
+		metrics_gauge_add(metrics, GAUGE_MODEL_CALLS, 1);
+		forward(w, r, a, &(struct forward){.permit = decision, .body = body, .call = call, .wait_sec = wait});
+		metrics_gauge_add(metrics, GAUGE_MODEL_CALLS, -1);
+		metrics_observe(metrics, HISTOGRAM_MODEL_CALL, clock_us() - start);
+		permits_release(w->keeper->permits, id);
 	}
 	json_object_put(decision);
 }
@@ -262,7 +262,7 @@ static struct json_object *list_models(struct api *api, struct request *r, struc
 	char id[UUID_TEXT_LEN + 1];
 
 	json_object_object_add(ask, "list", json_object_new_boolean(true));
-	decision = permits_ask(w->permits, ask, w->event_fd, r->fcgi->ipcFd, id);
+	decision = permits_ask(w->keeper->permits, ask, w->event_fd, r->fcgi->ipcFd, id);
 	if (decision == NULL) {
 		answer_error(a, "INTERNAL_ERROR");
 	} else if (strcmp(api_outcome(decision), "OK") != 0) {

@@ -4,18 +4,17 @@
 #include "common/clock.h"
 #include "common/dbq.h"
 #include "common/log.h"
+#include "fcgi/pressure.h"
+#include "fcgi/wakeup.h"
 
 #include <poll.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
-enum { RENEW_FIRST_MS = 300, RETRY_MS = 250, CHANNEL_LEN = 7 + 32, FAREWELL_MS = 2000 };
+enum { RENEW_FIRST_MS = 300, RETRY_MS = 250, CHANNEL_LEN = 7 + 32 };
 
 enum state {
 	ASK,      /* to be asked, or asked again */
@@ -45,32 +44,15 @@ struct entry {
 struct permits {
 	const struct conf *conf;
 	struct dbq *dbq;
-	pthread_t thread;
-	pthread_mutex_t lock; /* of entries and stopping; what is below is the thread's own */
+	int wake;             /* of the thread that ticks */
+	pthread_mutex_t lock; /* of the next three; what is below is that thread's own */
 	struct entry *entries;
 	bool stopping;
-	_Atomic bool ending;
-	int wake;
+	struct backpressure_limits limits;
 	char holder[UUID_TEXT_LEN + 1], channel[CHANNEL_LEN + 1];
 	bool in_flight, notified;
 	int64_t poll_at, renew_at, renew_ms, retry_at;
 };
-
-static void signal_fd(int fd)
-{
-	uint64_t one = 1;
-
-	if (write(fd, &one, sizeof one) < 0)
-		return; /* its counter is full: it is awake */
-}
-
-static void drain_fd(int fd)
-{
-	uint64_t n;
-
-	if (read(fd, &n, sizeof n) < 0)
-		return;
-}
 
 static void entry_free(struct entry *e)
 {
@@ -85,7 +67,7 @@ static void tell(struct entry *e, struct json_object *answer)
 	json_object_put(e->answer);
 	e->answer = answer;
 	if (e->event_fd >= 0)
-		signal_fd(e->event_fd);
+		wakeup_signal(e->event_fd);
 }
 
 static void tell_outcome(struct entry *e, const char *outcome)
@@ -235,10 +217,22 @@ static void take_array(struct permits *p, struct json_object *o, const char *nam
 		take_answer(p, json_object_array_get_idx(list, i));
 }
 
+static void take_limits(struct permits *p, struct json_object *o)
+{
+	struct json_object *limits;
+
+	if (!json_object_object_get_ex(o, "backpressure", &limits))
+		return;
+	pressure_read(limits, &p->limits);
+	if (p->limits.max < 1)
+		p->limits.max = p->conf->gateway_threads;
+}
+
 static void take_result(struct permits *p, struct json_object *o)
 {
 	struct json_object *ms;
 
+	take_limits(p, o);
 	take_array(p, o, "answers");
 	take_array(p, o, "granted");
 	if (json_object_object_get_ex(o, "renew_ms", &ms))
@@ -289,7 +283,7 @@ static void on_result(void *arg, PGresult *result, const char *error)
 	json_object_put(o);
 }
 
-/* --- the thread */
+/* --- the thread that ticks */
 
 /* Deadlines, clients that hung up, a database that stays away. Called with the lock. */
 static void look_at_time(struct permits *p, int64_t now)
@@ -343,53 +337,36 @@ static void speak(struct permits *p, int64_t now)
 	json_object_put(news);
 }
 
-static void wait_for_news(struct permits *p)
+int64_t permits_tick(struct permits *p, int64_t now)
 {
-	struct pollfd fds[2] = {
-	    {.fd = p->wake, .events = POLLIN}, {.fd = dbq_fd(p->dbq), .events = dbq_events(p->dbq)}};
-	int64_t now = clock_ms(), at = dbq_wake_at(p->dbq), mine;
+	int64_t next;
 
-	pthread_mutex_lock(&p->lock);
-	mine = p->in_flight ? INT64_MAX : next_time(p);
-	pthread_mutex_unlock(&p->lock);
-	at = mine < at ? mine : at;
-	poll(fds, 2, at <= now ? 0 : at - now > 1000 ? 1000 : (int)(at - now));
-	if (fds[0].revents != 0)
-		drain_fd(p->wake);
-}
-
-static void *run(void *arg)
-{
-	struct permits *p = arg;
-
-	while (!p->ending) {
-		int64_t now = clock_ms();
-
-		speak(p, now);
-		dbq_step(p->dbq, now);
-		p->notified |= dbq_notified(p->dbq);
-		if (p->notified && !p->in_flight) {
-			p->notified = false;
-			p->poll_at = 0;
-		}
-		wait_for_news(p);
+	p->notified |= dbq_notified(p->dbq);
+	if (p->notified && !p->in_flight) {
+		p->notified = false;
+		p->poll_at = 0;
 	}
-	return NULL;
+	speak(p, now);
+	pthread_mutex_lock(&p->lock);
+	next = p->in_flight ? INT64_MAX : next_time(p);
+	pthread_mutex_unlock(&p->lock);
+	return next;
 }
 
-struct permits *permits_new(const struct conf *conf, struct err *e)
+struct permits *permits_new(const struct conf *conf, struct dbq *dbq, int wake)
 {
 	struct permits *p = calloc(1, sizeof *p);
 	char *c;
 
-	if (p == NULL || (p->dbq = dbq_new(conf->database_url, "gateway.fcgi", (int)conf->db_timeout_ms)) == NULL) {
-		err_set(e, "out of memory");
-		free(p);
+	if (p == NULL)
 		return NULL;
-	}
 	p->conf = conf;
+	p->dbq = dbq;
+	p->wake = wake;
 	p->poll_at = INT64_MAX;
 	p->renew_ms = RENEW_FIRST_MS;
+	p->limits = backpressure_default_limits;
+	p->limits.max = conf->gateway_threads;
 	ident_new_uuid(p->holder);
 	c = stpcpy(p->channel, "permit_");
 	for (const char *h = p->holder; *h != '\0'; h++)
@@ -398,15 +375,6 @@ struct permits *permits_new(const struct conf *conf, struct err *e)
 	*c = '\0';
 	dbq_listen(p->dbq, p->channel);
 	pthread_mutex_init(&p->lock, NULL);
-	p->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (p->wake < 0 || pthread_create(&p->thread, NULL, run, p) != 0) {
-		err_set(e, "cannot start the thread that keeps the permits");
-		if (p->wake >= 0)
-			close(p->wake);
-		dbq_free(p->dbq);
-		free(p);
-		return NULL;
-	}
 	return p;
 }
 
@@ -421,35 +389,26 @@ void permits_stop(struct permits *p)
 		}
 	}
 	pthread_mutex_unlock(&p->lock);
-	signal_fd(p->wake);
+	wakeup_signal(p->wake);
 }
 
-static bool is_empty(struct permits *p)
+bool permits_idle(struct permits *p)
 {
-	bool empty;
+	bool idle;
 
 	pthread_mutex_lock(&p->lock);
-	empty = p->entries == NULL;
+	idle = p->entries == NULL;
 	pthread_mutex_unlock(&p->lock);
-	return empty;
+	return idle;
 }
 
 void permits_free(struct permits *p)
 {
-	int64_t until = clock_ms() + FAREWELL_MS;
-
 	if (p == NULL)
 		return;
-	while (!is_empty(p) && clock_ms() < until)
-		usleep(10000);
-	p->ending = true;
-	signal_fd(p->wake);
-	pthread_join(p->thread, NULL);
 	while (p->entries != NULL)
 		forget(p, p->entries);
 	pthread_mutex_destroy(&p->lock);
-	close(p->wake);
-	dbq_free(p->dbq);
 	free(p);
 }
 
@@ -475,7 +434,7 @@ static void mark_gone(struct permits *p, struct entry *e)
 	pthread_mutex_lock(&p->lock);
 	e->gone = true;
 	pthread_mutex_unlock(&p->lock);
-	signal_fd(p->wake);
+	wakeup_signal(p->wake);
 }
 
 /* Who came first asks first. */
@@ -495,7 +454,7 @@ struct json_object *permits_ask(
 	struct entry *e = calloc(1, sizeof *e);
 	struct json_object *answer;
 
-	drain_fd(event_fd);
+	wakeup_drain(event_fd);
 	ident_new_uuid(ret_id);
 	json_object_object_add(ask, "id", json_object_new_string(ret_id));
 	if (e == NULL) {
@@ -511,15 +470,29 @@ struct json_object *permits_ask(
 		tell_outcome(e, "SHUTTING_DOWN");
 	}
 	pthread_mutex_unlock(&p->lock);
-	signal_fd(p->wake);
+	wakeup_signal(p->wake);
 	while ((answer = collect_answer(p, e)) == NULL) {
 		if (poll(fds, 2, -1) > 0 && (fds[1].revents & (POLLHUP | POLLRDHUP | POLLERR)) != 0) {
 			fds[1].fd = -1;
 			mark_gone(p, e);
 		}
-		drain_fd(event_fd);
+		wakeup_drain(event_fd);
 	}
 	return answer;
+}
+
+int64_t permits_waiting(struct permits *p, struct backpressure_limits *ret_limits)
+{
+	int64_t waiting = 0, asking = 0;
+
+	pthread_mutex_lock(&p->lock);
+	for (struct entry *e = p->entries; e != NULL; e = e->next) {
+		waiting += e->state == WAITING;
+		asking += e->state == ASK || e->state == ASKED;
+	}
+	*ret_limits = p->limits;
+	pthread_mutex_unlock(&p->lock);
+	return waiting > 0 ? waiting + asking : 0;
 }
 
 void permits_release(struct permits *p, const char *id)
@@ -531,5 +504,5 @@ void permits_release(struct permits *p, const char *id)
 	if (e != NULL)
 		e->state = RELEASE;
 	pthread_mutex_unlock(&p->lock);
-	signal_fd(p->wake);
+	wakeup_signal(p->wake);
 }

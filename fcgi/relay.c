@@ -2,6 +2,7 @@
 #include "fcgi/relay.h"
 
 #include "common/buf.h"
+#include "common/connections.h"
 #include "config.h"
 
 #include <curl/curl.h>
@@ -16,6 +17,7 @@ enum {
 	KEEPALIVE_SEC = 30,
 	WAIT_MS = 1000,
 	HEADERS_MAX = 16 * 1024,
+	HELD_MAX = 256 * 1024,
 	IDLE_PER_HOST = 32
 };
 
@@ -23,24 +25,28 @@ struct relay {
 	CURLM *multi;
 	CURL *easy;
 	const _Atomic bool *stop;
+	struct metrics *metrics;
 	struct curl_slist *headers;
 	struct buf answer_headers; /* of the upstream, those that are passed on */
 	const struct relay_request *request;
 	FCGX_Request *fcgi;
-	bool head_sent, client_gone;
+	struct buf held;
+	bool holding, head_sent, client_gone;
 	char error[CURL_ERROR_SIZE];
 };
 
-struct relay *relay_new(const _Atomic bool *stop)
+struct relay *relay_new(const _Atomic bool *stop, struct metrics *metrics)
 {
 	struct relay *r = calloc(1, sizeof *r);
 
 	if (r == NULL)
 		return NULL;
 	r->stop = stop;
+	r->metrics = metrics;
 	r->multi = curl_multi_init();
 	r->easy = curl_easy_init();
 	buf_init(&r->answer_headers, HEADERS_MAX);
+	buf_init(&r->held, HELD_MAX);
 	if (r->multi == NULL || r->easy == NULL) {
 		relay_free(r);
 		return NULL;
@@ -56,6 +62,7 @@ void relay_free(struct relay *r)
 	curl_easy_cleanup(r->easy);
 	curl_multi_cleanup(r->multi);
 	buf_free(&r->answer_headers);
+	buf_free(&r->held);
 	free(r);
 }
 
@@ -91,11 +98,18 @@ static bool flush(struct relay *r)
 	return !r->client_gone;
 }
 
-static bool send_head(struct relay *r)
+static long status_of(struct relay *r)
 {
 	long status = 0;
 
 	curl_easy_getinfo(r->easy, CURLINFO_RESPONSE_CODE, &status);
+	return status;
+}
+
+static bool send_head(struct relay *r)
+{
+	long status = status_of(r);
+
 	r->head_sent = true;
 	FCGX_FPrintF(r->fcgi->out, "Status: %d\r\n", (int)status);
 	FCGX_PutS(
@@ -106,16 +120,38 @@ static bool send_head(struct relay *r)
 	return flush(r);
 }
 
+static bool send_body(struct relay *r, const char *data, size_t len)
+{
+	if (FCGX_PutStr(data, (int)len, r->fcgi->out) != (int)len)
+		r->client_gone = true;
+	return flush(r);
+}
+
+static bool is_held(struct relay *r)
+{
+	long status = status_of(r);
+
+	return r->request->hold && (status == 429 || status >= 500);
+}
+
 static size_t take_body(char *data, size_t size, size_t n, void *arg)
 {
 	struct relay *r = arg;
 	size_t len = size * n;
 
+	if (!r->head_sent && is_held(r)) {
+		r->holding = true;
+		return buf_append(&r->held, data, len) == 0 ? len : 0;
+	}
 	if (!r->head_sent && !send_head(r))
 		return 0;
-	if (FCGX_PutStr(data, (int)len, r->fcgi->out) != (int)len)
-		r->client_gone = true;
-	return flush(r) ? len : 0;
+	return send_body(r, data, len) ? len : 0;
+}
+
+void relay_send_held(struct relay *r)
+{
+	if (send_head(r))
+		send_body(r, r->held.data, r->held.len);
 }
 
 static int add_header(struct relay *r, const char *name, const char *value)
@@ -159,6 +195,10 @@ static int set_options(struct relay *r, const struct relay_request *q)
 	curl_easy_setopt(r->easy, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_SEC);
 	curl_easy_setopt(r->easy, CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_SEC);
 	curl_easy_setopt(r->easy, CURLOPT_TCP_NODELAY, 1L);
+	connections_count(r->easy, r->metrics);
+	curl_easy_setopt(r->easy, CURLOPT_FRESH_CONNECT, q->fresh ? 1L : 0L);
+	if (q->http2)
+		curl_easy_setopt(r->easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE);
 	curl_easy_setopt(r->easy, CURLOPT_USERAGENT, "camserver/" PACKAGE_VERSION);
 	/* In an environment with a proxy configured, upstreams are still reached directly. */
 	curl_easy_setopt(r->easy, CURLOPT_PROXY, "");
@@ -196,29 +236,48 @@ static CURLcode transfer(struct relay *r)
 	return code;
 }
 
-enum relay_end relay_run(struct relay *r, const struct relay_request *request, FCGX_Request *fcgi, struct err *e)
+static void take_result(struct relay *r, CURLcode code, struct relay_result *ret)
+{
+	curl_off_t retry = 0;
+	long port = 0;
+
+	*ret = (struct relay_result){.status = status_of(r)};
+	curl_easy_getinfo(r->easy, CURLINFO_RETRY_AFTER, &retry);
+	curl_easy_getinfo(r->easy, CURLINFO_LOCAL_PORT, &port);
+	curl_easy_getinfo(r->easy, CURLINFO_NUM_CONNECTS, &ret->new_connections);
+	ret->retry_after_sec = (long)retry;
+	ret->reached = code != CURLE_COULDNT_CONNECT && code != CURLE_COULDNT_RESOLVE_HOST && port != 0;
+	err_set(&ret->e, "%s", r->error[0] != '\0' ? r->error : curl_easy_strerror(code));
+}
+
+enum relay_end relay_run(
+    struct relay *r, const struct relay_request *request, FCGX_Request *fcgi, struct relay_result *ret)
 {
 	CURLcode code = CURLE_OUT_OF_MEMORY;
 
 	r->request = request;
 	r->fcgi = fcgi;
-	r->head_sent = r->client_gone = false;
+	r->head_sent = r->client_gone = r->holding = false;
 	r->error[0] = '\0';
 	buf_reset(&r->answer_headers);
+	buf_reset(&r->held);
 	if (set_options(r, request) == 0 && curl_multi_add_handle(r->multi, r->easy) == CURLM_OK) {
 		code = transfer(r);
-		if (code == CURLE_OK && !r->head_sent)
-			send_head(r);
+		if (code == CURLE_OK && !r->head_sent && !r->holding) {
+			r->holding = is_held(r);
+			if (!r->holding)
+				send_head(r);
+		}
 		curl_multi_remove_handle(r->multi, r->easy);
 	}
+	take_result(r, code, ret);
 	curl_slist_free_all(r->headers);
 	r->headers = NULL;
-	err_set(e, "%s", r->error[0] != '\0' ? r->error : curl_easy_strerror(code));
 	if (r->client_gone)
 		return RELAY_CLIENT_GONE;
 	if (code == CURLE_OK)
-		return RELAY_DONE;
+		return r->holding ? RELAY_HELD : RELAY_DONE;
 	if (r->head_sent)
 		return RELAY_BROKEN;
-	return code == CURLE_OPERATION_TIMEDOUT ? RELAY_TIMEOUT : RELAY_FAILED;
+	return code == CURLE_OPERATION_TIMEDOUT && ret->reached ? RELAY_TIMEOUT : RELAY_FAILED;
 }

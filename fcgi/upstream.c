@@ -26,8 +26,7 @@ static enum upstream_call guess(struct json_object *body, bool ollama)
 	return UPSTREAM_INFER;
 }
 
-/* Base addresses are written with and without the /v1 of the OpenAI API; both mean the same. */
-static int make_url(struct upstream *u, const char *base, enum upstream_call call, struct err *e)
+int upstream_address(struct upstream *u, const char *base, struct err *e)
 {
 	static const char *const paths[] = {
 	    [UPSTREAM_CHAT] = "/v1/chat/completions",
@@ -38,14 +37,14 @@ static int make_url(struct upstream *u, const char *base, enum upstream_call cal
 	};
 	size_t len = strlen(base);
 
-	if (call != UPSTREAM_INFER) {
+	if (u->call != UPSTREAM_INFER) {
 		while (len > 0 && base[len - 1] == '/')
 			len--;
 		if (len > 3 && strncmp(base + len - 3, "/v1", 3) == 0)
 			len -= 3;
 	}
-	if (snprintf(u->url, sizeof u->url, "%.*s%s", (int)len, base, paths[call]) >= (int)sizeof u->url)
-		return err_set(e, "the provider's address is too long");
+	if (snprintf(u->url, sizeof u->url, "%.*s%s", (int)len, base, paths[u->call]) >= (int)sizeof u->url)
+		return err_set(e, "the address is too long");
 	return 0;
 }
 
@@ -62,19 +61,18 @@ static int read_key(struct upstream *u, const char *path, struct err *e)
 	return 0;
 }
 
-int upstream_choose(
+int upstream_prepare(
     struct upstream *u, struct json_object *permit, enum upstream_call call, struct json_object *body, struct err *e)
 {
-	const char *base = member(permit, "base_url"), *kind = member(permit, "kind"),
-		   *key = member(permit, "api_key_file");
+	const char *kind = member(permit, "kind"), *key = member(permit, "api_key_file");
 
-	u->key[0] = '\0';
+	u->url[0] = u->key[0] = '\0';
 	u->model = member(permit, "upstream_name");
-	if (base == NULL)
-		return err_set(e, "the model's provider has no base_url");
-	if (call == UPSTREAM_INFER)
-		call = guess(body, kind != NULL && strcmp(kind, "ollama") == 0);
-	if (make_url(u, base, call, e) < 0)
-		return -1;
+	u->call = call == UPSTREAM_INFER ? guess(body, kind != NULL && strcmp(kind, "ollama") == 0) : call;
 	return key != NULL ? read_key(u, key, e) : 0;
+}
+
+bool upstream_is_question(const struct upstream *u)
+{
+	return u->call != UPSTREAM_INFER;
 }

@@ -2,10 +2,12 @@
 -- suggestion, and the job is done - all in this one transaction. p_results is a jsonb array; each element: job_id,
 -- token, result (the node's whole answer), schema_version, detected, primary_event, unknown_flag, severity, confidence,
 -- count_hint, blur_score, tags (ids), and the policy's decisions retention_class, retention_reason, best_score,
--- suggest_score, hazard, and what follows: archive, escalate (booleans), notify_rule (or null).
+-- suggest_score, hazard, and what follows: archive, escalate (booleans), notify_rule (or null); and the permit of its call,
+-- if it has one, which is released, whatever else becomes of the element.
 -- An element whose token is not current changes nothing. Any other fault of an element fails the whole call: the
 -- caller then sends them one by one. Returns jsonb: done and fenced counts, followups if any were queued.
--- Locks: advisory 'camera' of each camera in lock_id order; then the jobs; then 'escalate'; last 'suggest'.
+-- Locks: advisory 'camera' of each camera in lock_id order; then the jobs; then 'escalate'; 'suggest'; last
+-- those of permit_release.
 CREATE OR REPLACE FUNCTION camserver.analysis_complete(p_dispatcher uuid, p_results jsonb) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
 DECLARE
@@ -20,6 +22,7 @@ DECLARE
     v_fenced integer := 0;
     v_offers jsonb := '{}'; -- the best of each camera
     v_offer record;
+    v_permits uuid[] := '{}';
 BEGIN
     FOR v_lock IN
         SELECT DISTINCT c.lock_id
@@ -36,10 +39,13 @@ BEGIN
             detected boolean, primary_event text, unknown_flag boolean, severity smallint, confidence real,
             count_hint integer, blur_score real, tags jsonb, retention_class retention_class, retention_reason text,
             best_score double precision, suggest_score numeric, hazard boolean, archive boolean, escalate boolean,
-            notify_rule text)
+            notify_rule text, permit uuid)
         LEFT JOIN inference_jobs j USING (job_id)
         ORDER BY j.camera_id, j.captured_at, j.job_id
     LOOP
+        IF v_item.permit IS NOT NULL THEN
+            v_permits := v_permits || v_item.permit;
+        END IF;
         UPDATE inference_jobs j SET status = 'done', finished_at = v_now, last_error = NULL,
             locked_by = NULL, locked_token = NULL, locked_at = NULL, deadline_at = NULL
         WHERE j.job_id = v_item.job_id AND j.locked_token = v_item.token AND j.status = 'running' AND j.kind = 'analyze';
@@ -88,6 +94,7 @@ BEGIN
         PERFORM suggest_offer(v_offer.camera_id, (v_offer.value->>'score')::numeric, (v_offer.value->>'hazard')::boolean,
             v_offer.value->>'reason');
     END LOOP;
+    PERFORM permit_release(v_permits, p_dispatcher);
     RETURN jsonb_build_object('done', v_done, 'fenced', v_fenced)
         || CASE WHEN v_followups > 0 THEN jsonb_build_object('followups', v_followups) ELSE '{}' END;
 END $$;

@@ -1,11 +1,20 @@
--- job_claim(kind, dispatcher, n): what job_take() takes. A dispatcher that gets nothing is marked idle, so that the next
--- job wakes it.
-CREATE OR REPLACE FUNCTION camserver.job_claim(p_kind camserver.job_kind, p_dispatcher uuid, p_n integer)
-RETURNS TABLE (job_id bigint, token bigint, attempt integer, max_attempt integer, frame_uuid uuid, camera_id text, captured_at text)
+-- job_claim(kind, dispatcher, n, model, calls): what job_take() takes, under the limits of the model if there is one of
+-- that name; then at most p_calls, since who holds a permit should be about to call. pool: the worker pool that the model
+-- names. A dispatcher for which there was no job is marked idle, so that the next job wakes it.
+CREATE OR REPLACE FUNCTION camserver.job_claim(p_kind camserver.job_kind, p_dispatcher uuid, p_n integer,
+    p_model text DEFAULT NULL, p_calls integer DEFAULT NULL)
+RETURNS TABLE (job_id bigint, token bigint, attempt integer, max_attempt integer, frame_uuid uuid, camera_id text, captured_at text,
+    permit uuid, wait_ms integer, pool text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
 #variable_conflict use_column
+DECLARE
+    v_model models;
 BEGIN
-    RETURN QUERY SELECT * FROM job_take(p_kind, p_dispatcher, p_n);
+    IF p_model IS NOT NULL THEN
+        SELECT * INTO v_model FROM models WHERE model = p_model;
+    END IF;
+    RETURN QUERY SELECT t.*, v_model.pool FROM job_take(p_kind, p_dispatcher,
+        CASE WHEN v_model.model IS NULL THEN p_n ELSE least(p_n, p_calls) END, v_model.model) t;
     IF FOUND THEN
         UPDATE dispatchers SET idle = false WHERE dispatcher_id = p_dispatcher AND idle;
     ELSE

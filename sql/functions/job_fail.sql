@@ -1,7 +1,8 @@
 -- job_fail(dispatcher, failures): these attempts came to nothing. Each element of the jsonb array: job_id, token, error,
 -- delay_ms until the next attempt, final (dead at once, whatever attempts are left), refund (the attempt does not
--- count: the job was given back, or the node had to be told its schema).
+-- count: the job was given back, or the node had to be told its schema), permit (of the call, if it has one: released in any case).
 -- A failure whose token is not current changes nothing. Returns jsonb: waiting, dead, fenced counts.
+-- Locks: the jobs; then those of permit_release.
 CREATE OR REPLACE FUNCTION camserver.job_fail(p_dispatcher uuid, p_failures jsonb) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
 DECLARE
@@ -29,6 +30,8 @@ BEGIN
         RETURNING h.dies
     )
     SELECT count(*) FILTER (WHERE dies), count(*) FILTER (WHERE NOT dies) INTO v_dead, v_waiting FROM written;
+    PERFORM permit_release(ARRAY(SELECT (f->>'permit')::uuid FROM jsonb_array_elements(p_failures) f WHERE f ? 'permit'),
+        p_dispatcher);
     RETURN jsonb_build_object('waiting', v_waiting, 'dead', v_dead,
         'fenced', jsonb_array_length(p_failures) - v_dead - v_waiting);
 END $$;

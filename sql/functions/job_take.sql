@@ -1,50 +1,41 @@
--- job_take(kind, dispatcher, n): take up to n jobs that may run now, highest priority first, then oldest. Each gets
--- a token that was never given before; every later write for the job must carry it. Jobs whose waiting time is over
--- come back into the queue first. With job_max_age_sec set, analyses of older frames are cancelled, with the reason.
--- Internal, for the claims. Never waits: SKIP LOCKED.
-CREATE OR REPLACE FUNCTION camserver.job_take(p_kind camserver.job_kind, p_dispatcher uuid, p_n integer)
-RETURNS TABLE (job_id bigint, token bigint, attempt integer, max_attempt integer, frame_uuid uuid, camera_id text, captured_at text)
+-- job_take(kind, dispatcher, n, model): take up to n of the jobs that job_pick() finds. Each gets a token that was never
+-- given before; every later write for the job must carry it. If there is a model of that name, its limits bind: no more
+-- jobs are taken than permits are granted (permit_claim), each job comes with its permit, and if jobs are left for which
+-- there is none now a last row without a job has wait_ms: when it is worth asking again.
+-- Internal, for the claims. Locks: the jobs, never waiting for one; then those of permit_claim.
+CREATE OR REPLACE FUNCTION camserver.job_take(
+    p_kind camserver.job_kind, p_dispatcher uuid, p_n integer, p_model text DEFAULT NULL)
+RETURNS TABLE (job_id bigint, token bigint, attempt integer, max_attempt integer, frame_uuid uuid, camera_id text, captured_at text,
+    permit uuid, wait_ms integer)
 LANGUAGE plpgsql SET search_path = camserver, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    v_now timestamptz := clock_timestamp();
-    v_deadline timestamptz := v_now + make_interval(
-        secs => setting_number('job_deadline_sec')::float8 * CASE p_kind WHEN 'analyze' THEN 1 ELSE 3 END);
-    v_age numeric := setting_number('job_max_age_sec');
-    v_dropped integer := 1;
-    v_rounds integer := 0;
+    v_limited boolean := EXISTS (SELECT 1 FROM models WHERE model = p_model);
+    v_jobs bigint[];
+    v_permits uuid[];
+    v_wait_ms integer;
+    v_now timestamptz;
 BEGIN
-    UPDATE inference_jobs SET status = 'queued' WHERE job_id IN (
-        SELECT j.job_id FROM inference_jobs j WHERE j.status = 'waiting' AND j.available_at <= v_now
-        ORDER BY j.available_at LIMIT greatest(p_n, 100) FOR UPDATE SKIP LOCKED);
-
-    -- Of what would be claimed, the too old goes first, until the front of the queue is fresh.
-    WHILE v_age > 0 AND p_kind = 'analyze' AND v_dropped > 0 AND v_rounds < 100 LOOP
-        WITH front AS MATERIALIZED (
-            SELECT j.job_id, j.captured_at FROM inference_jobs j
-            WHERE j.status = 'queued' AND j.kind = p_kind
-            ORDER BY j.priority DESC, j.job_id LIMIT greatest(p_n, 100) FOR UPDATE SKIP LOCKED
-        )
-        UPDATE inference_jobs j SET status = 'cancelled', finished_at = v_now,
-            last_error = format('stale: the frame was %s s old, job_max_age_sec is %s',
-                round(extract(epoch FROM v_now - j.captured_at)), v_age)
-        FROM front f WHERE j.job_id = f.job_id AND f.captured_at < v_now - make_interval(secs => v_age::float8);
-        GET DIAGNOSTICS v_dropped = ROW_COUNT;
-        v_rounds := v_rounds + 1;
-    END LOOP;
-
+    v_jobs := job_pick(p_kind, CASE WHEN v_limited THEN least(p_n, permit_room(p_dispatcher, p_model)) ELSE p_n END);
+    IF v_limited THEN
+        SELECT c.granted, c.wait_ms INTO v_permits, v_wait_ms FROM permit_claim(p_dispatcher, p_model, cardinality(v_jobs)) c;
+        v_jobs := v_jobs[:cardinality(v_permits)];
+    END IF;
+    v_now := clock_timestamp();
     RETURN QUERY
-    WITH picked AS MATERIALIZED (
-        SELECT j.job_id FROM inference_jobs j
-        WHERE j.status = 'queued' AND j.kind = p_kind
-        ORDER BY j.priority DESC, j.job_id LIMIT p_n FOR UPDATE SKIP LOCKED
-    ), claimed AS (
+    WITH claimed AS (
         UPDATE inference_jobs j SET status = 'running', attempt = j.attempt + 1, locked_by = p_dispatcher,
-            locked_token = nextval('job_token_seq'), locked_at = v_now, deadline_at = v_deadline
-        FROM picked p WHERE j.job_id = p.job_id
+            locked_token = nextval('job_token_seq'), locked_at = v_now, deadline_at = v_now + make_interval(
+                secs => setting_number('job_deadline_sec')::float8 * CASE p_kind WHEN 'analyze' THEN 1 ELSE 3 END)
+        WHERE j.job_id = ANY (v_jobs)
         RETURNING j.job_id, j.locked_token, j.attempt, j.max_attempt, j.frame_id, j.camera_id, j.captured_at, j.priority
     )
-    SELECT c.job_id, c.locked_token, c.attempt::integer, c.max_attempt::integer, f.frame_uuid, c.camera_id, rfc3339(c.captured_at)
+    SELECT c.job_id, c.locked_token, c.attempt::integer, c.max_attempt::integer, f.frame_uuid, c.camera_id, rfc3339(c.captured_at),
+        v_permits[row_number() OVER (ORDER BY c.priority DESC, c.job_id)], NULL::integer
     FROM claimed c LEFT JOIN frames f ON f.frame_id = c.frame_id
     ORDER BY c.priority DESC, c.job_id;
+    IF v_wait_ms IS NOT NULL THEN
+        wait_ms := v_wait_ms;
+        RETURN NEXT;
+    END IF;
 END $$;

@@ -16,26 +16,21 @@ DECLARE
     v_queue_max integer := setting_number('permit_queue_max');
     v_caller_max integer := setting_number('permit_queue_caller_max');
     v_request record;
-    v_turn bigint;
     v_new uuid[] := '{}';
     v_refused jsonb := '{}';
     v_answers jsonb;
 BEGIN
     FOR v_request IN
         SELECT (r->>'id')::uuid AS id, r->>'model' AS model, coalesce(r->>'caller', '') AS caller,
-            coalesce((r->>'wait_ms')::numeric, v_wait_ms) AS wait_ms, b.turn
+            coalesce((r->>'wait_ms')::numeric, v_wait_ms) AS wait_ms
         FROM jsonb_array_elements(p_requests) WITH ORDINALITY AS e (r, n)
-        JOIN models m ON m.model = r->>'model' AND m.enabled JOIN buckets b ON b.level = 'model' AND b.name = m.model
+        JOIN models m ON m.model = r->>'model' AND m.enabled
         ORDER BY e.n
     LOOP
         CONTINUE WHEN EXISTS (SELECT 1 FROM permits WHERE permit_id = v_request.id)
             OR EXISTS (SELECT 1 FROM permit_waiters WHERE permit_id = v_request.id);
-        INSERT INTO permit_turns AS t (model, caller, turn) VALUES (v_request.model, v_request.caller, v_request.turn)
-        ON CONFLICT (model, caller) DO UPDATE SET turn = greatest(t.turn + 1, excluded.turn) RETURNING t.turn INTO v_turn;
-        INSERT INTO permit_waiters (permit_id, ticket, model, caller, holder, turn, asked_at, deadline_at, seen_until)
-        VALUES (v_request.id, nextval('permit_ticket_seq'), v_request.model, v_request.caller, p_holder, v_turn, v_now,
+        PERFORM permit_enqueue(v_request.id, v_request.model, v_request.caller, p_holder, v_now,
             v_now + v_request.wait_ms * interval '1 ms', v_seen);
-        UPDATE buckets b SET waiting = b.waiting + 1 WHERE b.level = 'model' AND b.name = v_request.model;
         v_new := v_new || v_request.id;
     END LOOP;
     PERFORM permit_serve(v_models, p_holder, v_now, v_new);

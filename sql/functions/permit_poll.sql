@@ -18,17 +18,8 @@ BEGIN
     END IF;
     WITH told AS (UPDATE permits SET fresh = false WHERE holder = p_holder AND fresh RETURNING permit_id)
     SELECT jsonb_agg(permit_state(t.permit_id, v_now)) INTO v_granted FROM told t;
-    SELECT min(q.due_ms) INTO v_next FROM (
-        SELECT max(CASE WHEN b.running >= b.concurrent THEN greatest(0, 1000 * extract(epoch FROM (
-                    SELECT min(p.expires_at) FROM permits p
-                    WHERE b.bucket_id = ANY (p.bucket_ids)) - v_now))
-                WHEN b.tokens < 1 THEN (b.window_ms * 1000::numeric - b.remainder) / b.requests / 1000
-                    - 1000 * extract(epoch FROM v_now - b.refilled_at)
-                ELSE 0 END)
-            + CASE WHEN first.holder = p_holder THEN 0 ELSE c_second_ms END AS due_ms
-        FROM (SELECT DISTINCT model FROM permit_waiters WHERE holder = p_holder) w JOIN models m USING (model)
-        JOIN buckets b ON b.bucket_id = ANY (m.bucket_ids)
-        CROSS JOIN LATERAL (SELECT f.holder FROM permit_waiters f WHERE f.model = m.model ORDER BY f.turn, f.ticket LIMIT 1) first
-        GROUP BY m.model, first.holder) q;
+    SELECT min(permit_due_ms(w.model, v_now) + CASE WHEN first.holder = p_holder THEN 0 ELSE c_second_ms END) INTO v_next
+    FROM (SELECT DISTINCT model FROM permit_waiters WHERE holder = p_holder) w
+    CROSS JOIN LATERAL (SELECT f.holder FROM permit_waiters f WHERE f.model = w.model ORDER BY f.turn, f.ticket LIMIT 1) first;
     RETURN jsonb_build_object('granted', coalesce(v_granted, '[]'), 'next_ms', CASE WHEN v_next IS NOT NULL THEN ceil(least(c_longest_ms, greatest(1, v_next))) END);
 END $$;

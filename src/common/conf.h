@@ -21,6 +21,7 @@ struct conf {
 	const char *spool_dir;
 	const char *run_dir;
 	const char *is21_base_url;
+	const char *analyze_model;
 	const char *schema_version;
 	const char *host_name;
 	const char *stream_server;

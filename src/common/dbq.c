@@ -33,9 +33,10 @@ struct dbq {
 	bool unsent;     /* BUSY: the output buffer is not yet empty */
 	int64_t due;     /* DOWN: next try; CONNECTING, BUSY: give up */
 	int64_t wait_ms; /* DOWN: grows with every failure */
-	const char *channel;
+	const char *channels[DBQ_CHANNELS_MAX];
+	size_t n_channels;
 	bool notified;
-	char listen[80];
+	char listen[DBQ_CHANNELS_MAX][80];
 	struct call *head, **tail;
 	size_t length;
 	struct err fault;
@@ -169,9 +170,13 @@ static void listening(void *arg, PGresult *result, const char *error)
 /* A channel's name cannot be a parameter; it is one of ours, not a user's. */
 static void start_listening(struct dbq *q, int64_t now)
 {
-	snprintf(q->listen, sizeof q->listen, "LISTEN %s", q->channel);
-	if (dbq_submit(q, q->listen, 0, NULL, listening, q) < 0)
-		fail(q, now, "out of memory");
+	for (size_t i = 0; i < q->n_channels; i++) {
+		snprintf(q->listen[i], sizeof q->listen[i], "LISTEN %s", q->channels[i]);
+		if (dbq_submit(q, q->listen[i], 0, NULL, listening, q) < 0) {
+			fail(q, now, "out of memory");
+			return;
+		}
+	}
 }
 
 static void take_notifications(struct dbq *q)
@@ -203,7 +208,7 @@ static void go_on_connecting(struct dbq *q, int64_t now)
 		q->wait_ms = RETRY_FIRST_MS;
 		if (PQsetnonblocking(q->conn, 1) != 0)
 			fail(q, now, "cannot make the connection non-blocking");
-		else if (q->channel != NULL)
+		else
 			start_listening(q, now);
 	}
 }
@@ -319,7 +324,8 @@ int64_t dbq_wake_at(const struct dbq *q)
 
 void dbq_listen(struct dbq *q, const char *channel)
 {
-	q->channel = channel;
+	if (q->n_channels < DBQ_CHANNELS_MAX)
+		q->channels[q->n_channels++] = channel;
 }
 
 bool dbq_notified(struct dbq *q)

@@ -16,7 +16,7 @@ struct dbq;
  * then it may have happened or not. Otherwise it holds rows or an error; the queue clears it afterwards. */
 typedef void dbq_done(void *arg, PGresult *result, const char *error);
 
-enum { DBQ_PARAMS_MAX = 16, DBQ_LENGTH_MAX = 4096 };
+enum { DBQ_PARAMS_MAX = 16, DBQ_LENGTH_MAX = 4096, DBQ_CHANNELS_MAX = 2 };
 
 /* url and application stay the caller's and must live on. NULL: out of memory. */
 struct dbq *dbq_new(const char *url, const char *application, int timeout_ms);
@@ -39,9 +39,9 @@ short dbq_events(const struct dbq *q);
 int64_t dbq_wake_at(const struct dbq *q);
 void dbq_step(struct dbq *q, int64_t now);
 
-/* Makes this connection hear a channel, from its next start on; channel is a plain lower-case name that must live
- * on. dbq_notified() is true once for any number of notifications, and after every reconnection, since some may
- * have been missed. */
+/* Makes this connection hear a channel, up to DBQ_CHANNELS_MAX of them, from its next start on; channel is a plain
+ * lower-case name that must live on. dbq_notified() is true once for any number of notifications, and after every
+ * reconnection, since some may have been missed. */
 void dbq_listen(struct dbq *q, const char *channel);
 bool dbq_notified(struct dbq *q);
 

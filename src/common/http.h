@@ -5,6 +5,7 @@
 #define CAM_HTTP_H
 
 #include "common/err.h"
+#include "common/metrics.h"
 
 #include <curl/curl.h>
 #include <stdbool.h>
@@ -39,8 +40,8 @@ struct http_request {
 	/* For what is not HTTP: further options of the handle; -1: no memory. Or NULL. */
 	int (*setup)(CURL *easy, void *arg, struct http_owned *owned);
 	void *setup_arg;
-	const char *unix_socket;      /* or NULL */
-	bool http2;                   /* HTTP/2 from the first byte; the server is known to speak it */
+	const char *unix_socket; /* or NULL */
+	bool http2;              /* HTTP/2 from the first byte; the server is known to speak it */
 	size_t answer_max;
 	/* Takes the body piece by piece instead of answer_max and answer.body, with the same arg; or NULL. */
 	void (*piece)(void *arg, const char *data, size_t len);
@@ -62,6 +63,8 @@ typedef void http_done(void *arg, const struct http_answer *answer);
 struct http *http_new(struct err *e);
 /* Certificates that are trusted instead of the system's; NULL or "": those. ca_file must live on. */
 void http_trust(struct http *h, const char *ca_file);
+/* Connections are counted from now on; m must live on. */
+void http_meter(struct http *h, struct metrics *m);
 /* Transfers under way are cancelled. */
 void http_free(struct http *h);
 /* For curl_multi_poll(). */

@@ -293,7 +293,7 @@ static long shorter(long a, int64_t b)
 	return b < a ? (long)(b > 0 ? b : 0) : a;
 }
 
-static enum route choose(struct router *r, const struct entry *e, struct route_pick *p, int64_t now)
+static enum route_found choose(struct router *r, const struct entry *e, struct route_pick *p, int64_t now)
 {
 	struct router_node *open[CANDIDATES_MAX];
 	double costs[CANDIDATES_MAX], usual = usual_latency(e);
@@ -323,9 +323,9 @@ static enum route choose(struct router *r, const struct entry *e, struct route_p
 	return ROUTE_OK;
 }
 
-enum route router_choose(struct router *r, const char *model, struct route_pick *pick, int64_t now)
+enum route_found router_choose(struct router *r, const char *model, struct route_pick *pick, int64_t now)
 {
-	enum route route = ROUTE_UNKNOWN;
+	enum route_found route = ROUTE_UNKNOWN;
 	const struct entry *e;
 
 	pick->node = NULL;

@@ -19,7 +19,7 @@ struct router_node;
 
 enum { ROUTER_URL_MAX = 400, ROUTER_HEALTH_MAX = 200, ROUTER_TRIED_MAX = 8, ROUTER_REASON_MAX = 400 };
 
-enum route {
+enum route_found {
 	ROUTE_OK,
 	ROUTE_UNKNOWN, /* no candidates are known, or they are too old: fetch and router_fill() them */
 	ROUTE_NONE,    /* nodes do not serve this model */
@@ -54,7 +54,7 @@ void router_fill(struct router *r, const char *model, struct json_object *candid
 void router_invalidate(struct router *r);
 
 /* ROUTE_OK: *pick says where, and router_end() must follow. Nodes that this pick has tried are passed over. */
-enum route router_choose(struct router *r, const char *model, struct route_pick *pick, int64_t now);
+enum route_found router_choose(struct router *r, const char *model, struct route_pick *pick, int64_t now);
 /* The call has ended; with a reason unless it worked. retry_after_ms: what the node asked for, or 0. */
 void router_end(struct router *r, const char *model, struct route_pick *pick, enum call_end end, long retry_after_ms,
     const char *reason, int64_t now);

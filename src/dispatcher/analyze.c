@@ -4,6 +4,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "dispatcher/commit.h"
+#include "dispatcher/escalate.h"
 #include "common/http.h"
 #include "dispatcher/is21.h"
 #include "dispatcher/job.h"
@@ -26,6 +27,8 @@ enum {
 	SCHEMA_RETRY_MS = 300, /* a job whose node is being told its schema */
 	URL_MAX = 1024,
 	ERROR_MAX = 400,
+	PERMIT_COLUMN = 7,
+	WAIT_COLUMN = 8,
 };
 
 bool analyze_idle(const struct dispatcher *d)
@@ -73,10 +76,11 @@ static struct json_object *result_item(const struct job *j, const struct is21_re
 	json_object_object_add(o, "suggest_score", json_object_new_int(suggest.score));
 	json_object_object_add(o, "hazard", json_object_new_boolean(suggest.hazard));
 	json_object_object_add(o, "archive", json_object_new_boolean(j->d->conf.archive_driver != ARCHIVE_NONE));
-	json_object_object_add(
-	    o, "escalate", json_object_new_boolean(r->unknown_flag && *j->d->conf.llm_base_url != '\0'));
+	json_object_object_add(o, "escalate", json_object_new_boolean(r->unknown_flag && escalate_possible(j->d)));
 	if (rule != NULL)
 		json_object_object_add(o, "notify_rule", json_object_new_string(rule));
+	if (j->permit[0] != '\0')
+		json_object_object_add(o, "permit", json_object_new_string(j->permit));
 	return o;
 }
 
@@ -219,10 +223,29 @@ static void image_read(struct task *task)
 
 /* --- claims */
 
+static void begin(struct dispatcher *d, PGresult *result, int row)
+{
+	struct job *j = job_new(d, &d->analyze.lane, result, row, PERMIT_COLUMN);
+
+	if (j == NULL)
+		return;
+	d->analyze.limited = j->permit[0] != '\0';
+	if (d->stopping) {
+		j->state = JOB_READY;
+		job_fail(j, "given back: the dispatcher stops", 0, false, true);
+	} else if (spool_path(d->conf.spool_dir, j->frame_uuid, j->path, sizeof j->path) < 0) {
+		j->state = JOB_READY;
+		job_fail(j, "the job has no frame", 0, true, false);
+	} else {
+		j->picture = (struct picture){.path = j->path, .max = FRAME_BYTES_MAX};
+		picture_read(d->tasks, &j->picture, image_read);
+	}
+}
+
 static void claimed(void *arg, PGresult *result, const char *error)
 {
 	struct dispatcher *d = arg;
-	int n;
+	int jobs = 0;
 
 	d->analyze.claiming = false;
 	if (result == NULL || PQresultStatus(result) != PGRES_TUPLES_OK) {
@@ -230,40 +253,47 @@ static void claimed(void *arg, PGresult *result, const char *error)
 			log_error("no claim: %s", error);
 		return;
 	}
-	n = PQntuples(result);
-	metrics_add_n(d->metrics, METRIC_JOBS_CLAIMED, (uint64_t)n);
-	if (n > 0)
-		d->analyze.due = 0; /* there may be more */
-	for (int i = 0; i < n; i++) {
-		struct job *j = job_new(d, &d->analyze.lane, result, i);
-
-		if (j == NULL)
+	d->analyze.in_line = false;
+	for (int i = 0; i < PQntuples(result); i++) {
+		if (!PQgetisnull(result, i, 0)) {
+			begin(d, result, i);
+			jobs++;
+			d->analyze.due = 0; /* there may be more */
 			continue;
-		if (d->stopping) {
-			j->state = JOB_READY;
-			job_fail(j, "given back: the dispatcher stops", 0, false, true);
-		} else if (spool_path(d->conf.spool_dir, j->frame_uuid, j->path, sizeof j->path) < 0) {
-			j->state = JOB_READY;
-			job_fail(j, "the job has no frame", 0, true, false);
-		} else {
-			j->picture = (struct picture){.path = j->path, .max = FRAME_BYTES_MAX};
-			picture_read(d->tasks, &j->picture, image_read);
 		}
+		/* The last row: there are more than there are permits for. */
+		d->analyze.limited = d->analyze.in_line = true;
+		d->analyze.due =
+		    d->analyze.again ? 0 : clock_ms() + strtol(PQgetvalue(result, i, WAIT_COLUMN), NULL, 10);
 	}
+	d->analyze.again = false;
+	metrics_add_n(d->metrics, METRIC_JOBS_CLAIMED, (uint64_t)jobs);
 }
 
-/* Twice as many as may be sent at once, so that images are at hand; not one by one, but when half is used up. */
+/* calls: at most so many if they need permits, since who holds one should be about to call. */
+static void submit_claim(struct dispatcher *d, size_t n, size_t calls)
+{
+	char n_text[24], calls_text[24];
+
+	snprintf(n_text, sizeof n_text, "%zu", n);
+	snprintf(calls_text, sizeof calls_text, "%zu", calls);
+	d->analyze.claiming = dbq_submit(d->db, "SELECT * FROM camserver.job_claim('analyze', $1, $2, $3, $4)", 4,
+				  (const char *[]){d->id, n_text, d->conf.analyze_model, calls_text}, claimed, d) == 0;
+}
+
+/* Twice as many as may be sent at once, so that images are at hand; not one by one, but when half is used up. Under
+ * limits, what may be sent. */
 static void claim(struct dispatcher *d, int64_t now)
 {
 	size_t held = d->analyze.lane.held + commit_pending(d), max = 2 * d->analyze.lane.inflight_max;
-	char n[24];
+	size_t calls = d->analyze.lane.held < d->analyze.lane.inflight_max
+			   ? d->analyze.lane.inflight_max - d->analyze.lane.held
+			   : 0;
 
-	if (d->analyze.claiming || now < d->analyze.due || held > max / 2)
+	if (d->analyze.claiming || now < d->analyze.due || (d->analyze.limited ? calls == 0 : held > max / 2))
 		return;
-	snprintf(n, sizeof n, "%zu", max - held);
 	d->analyze.due = now + POLL_MS;
-	d->analyze.claiming = dbq_submit(d->db, "SELECT * FROM camserver.job_claim('analyze', $1, $2)", 2,
-				  (const char *[]){d->id, n}, claimed, d) == 0;
+	submit_claim(d, d->analyze.limited ? calls : max - held, calls);
 }
 
 /* Every job that is not yet sent, back into the queue; its attempt does not count. */
@@ -294,14 +324,20 @@ int64_t analyze_tick(struct dispatcher *d, int64_t now)
 		give_back_unsent(d, "given back: the dispatcher stops", 0);
 		return next;
 	}
-	if (dbq_notified(d->ear))
+	if (dbq_notified(d->ear)) {
 		d->analyze.due = 0;
+		d->analyze.again = d->analyze.claiming;
+		if (d->followups.in_line)
+			d->followups.due = 0;
+	}
 	if (!node_open(&d->analyze.node, now)) {
 		/* Nobody waits here for a node that does not answer: another dispatcher may reach it, or another day.
 		 */
 		if (d->analyze.lane.held > d->analyze.lane.sending)
 			give_back_unsent(d, "given back: the node is not available",
 			    d->analyze.node.resume_at > now ? d->analyze.node.resume_at - now : SCHEMA_RETRY_MS);
+		if (d->analyze.in_line && !d->analyze.claiming && dbq_connected(d->db))
+			submit_claim(d, 0, 0); /* gives up the place */
 		if (node_wants_probe(&d->analyze.node, now) && d->analyze.probe == NULL)
 			probe(d);
 		return d->analyze.node.resume_at > now && d->analyze.node.resume_at < next ? d->analyze.node.resume_at

@@ -36,6 +36,8 @@ void commit_failure(struct dispatcher *d, const struct commit_failure *f)
 	json_object_object_add(item, "delay_ms", json_object_new_int64(f->delay_ms));
 	json_object_object_add(item, "final", json_object_new_boolean(f->final));
 	json_object_object_add(item, "refund", json_object_new_boolean(f->refund));
+	if (f->permit != NULL && *f->permit != '\0')
+		json_object_object_add(item, "permit", json_object_new_string(f->permit));
 	add(&d->failures, item);
 }
 
@@ -52,6 +54,27 @@ static size_t pending(const struct outbox *box)
 size_t commit_pending(const struct dispatcher *d)
 {
 	return pending(&d->results) + pending(&d->followup_results) + pending(&d->failures);
+}
+
+static void add_permits(struct buf *out, struct json_object *items)
+{
+	for (size_t i = 0; i < length(items); i++) {
+		const char *permit = NULL;
+
+		(void)json_get_string(json_object_array_get_idx(items, i), "permit", &permit, NULL);
+		if (permit != NULL)
+			buf_printf(out, ",%s", permit);
+	}
+}
+
+void commit_permits(const struct dispatcher *d, struct buf *out)
+{
+	const struct outbox *const boxes[] = {&d->results, &d->followup_results, &d->failures};
+
+	for (size_t i = 0; i < sizeof boxes / sizeof *boxes; i++) {
+		add_permits(out, boxes[i]->waiting);
+		add_permits(out, boxes[i]->sent);
+	}
 }
 
 static void box_free(struct outbox *box)
@@ -151,18 +174,31 @@ static void refuse_first(struct dispatcher *d, struct outbox *box, const char *e
 
 	(void)json_get_int64(bad, "job_id", &f.job_id, NULL);
 	(void)json_get_int64(bad, "token", &f.token, NULL);
+	(void)json_get_string(bad, "permit", &f.permit, NULL);
 	log_error("job %lld: the result cannot be stored: %s", (long long)f.job_id, error);
 	commit_failure(d, &f);
 	json_object_array_del_idx(box->waiting, 0, 1);
+}
+
+/* Something was written; with it permits may have become free, and be the next job's. */
+static void claim_again(struct dispatcher *d)
+{
+	if (d->analyze.limited)
+		d->analyze.due = 0;
+	d->followups.due = 0;
 }
 
 static void box_written(struct dispatcher *d, struct outbox *box, PGresult *result, const char *error)
 {
 	switch (settle(box, result)) {
 	case WRITTEN:
-		count(d, PQgetvalue(result, 0, 0), "done", METRIC_JOBS_DONE);
+		if (box == &d->results)
+			count(d, PQgetvalue(result, 0, 0), "done", METRIC_JOBS_DONE);
+		count(d, PQgetvalue(result, 0, 0), "archive", METRIC_JOBS_DONE_ARCHIVE);
+		count(d, PQgetvalue(result, 0, 0), "notify", METRIC_JOBS_DONE_NOTIFY);
+		count(d, PQgetvalue(result, 0, 0), "escalate", METRIC_JOBS_DONE_ESCALATE);
 		count(d, PQgetvalue(result, 0, 0), "fenced", METRIC_FENCED_WRITES);
-		d->followups.due = 0; /* there may be something to do about it */
+		claim_again(d); /* and there may be something to do about it */
 		break;
 	case AGAIN:
 		log_warning("results not written yet: %s", error);
@@ -196,6 +232,8 @@ static void failures_written(void *arg, PGresult *result, const char *error)
 		count(d, PQgetvalue(result, 0, 0), "waiting", METRIC_JOBS_RETRIED);
 		count(d, PQgetvalue(result, 0, 0), "dead", METRIC_JOBS_DEAD);
 		count(d, PQgetvalue(result, 0, 0), "fenced", METRIC_FENCED_WRITES);
+		if (d->analyze.in_line || d->followups.in_line)
+			claim_again(d);
 		break;
 	case AGAIN:
 		log_warning("failures not written yet: %s", error);

@@ -46,6 +46,7 @@ struct dispatcher {
 	struct dbq *ear; /* hears of new jobs on a connection of its own */
 	int signal_fd;
 	char id[UUID_TEXT_LEN + 1]; /* of this process start */
+	char permit_channel[UUID_TEXT_LEN + 8];
 
 	struct {
 		bool registered, asking, stopping, stopped;
@@ -73,6 +74,9 @@ struct dispatcher {
 	struct {
 		struct lane lane;
 		bool claiming;
+		bool limited; /* calls need permits: the last claim said so */
+		bool in_line; /* for a permit: a place in the model's queue is kept */
+		bool again;   /* something was heard while a claim was under way */
 		int64_t due;
 		struct node_state node;
 		struct http_transfer *probe, *push;
@@ -81,6 +85,8 @@ struct dispatcher {
 	struct {
 		struct lane lanes[FOLLOWUPS];
 		bool claiming;
+		bool llm_known; /* LLM_MODEL can be asked where its provider says */
+		bool in_line;   /* as above, of LLM_MODEL */
 		int64_t due;
 		struct node_state archive; /* rclone's, or the directory's */
 	} followups;

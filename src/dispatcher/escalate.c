@@ -60,15 +60,50 @@ static char *data_url(const struct job *j)
 	return url;
 }
 
+/* Whom to ask: what this dispatcher was told, or else what the model's provider says. */
+struct target {
+	char url[URL_MAX];
+	const char *model, *key_file;
+};
+
+bool escalate_possible(const struct dispatcher *d)
+{
+	return *d->conf.llm_base_url != '\0' || d->followups.llm_known;
+}
+
+static void find_target(const struct job *j, struct target *ret)
+{
+	const struct conf *conf = &j->d->conf;
+	struct json_object *llm = json_object_object_get(j->facts, "llm");
+	const char *base = "";
+	size_t len;
+
+	ret->model = conf->llm_model;
+	ret->key_file = conf->llm_key_file;
+	if (*conf->llm_base_url != '\0' || llm == NULL) {
+		snprintf(ret->url, sizeof ret->url, "%s/chat/completions", conf->llm_base_url);
+		return;
+	}
+	(void)json_get_string(llm, "base_url", &base, NULL);
+	(void)json_get_string(llm, "upstream_name", &ret->model, NULL);
+	(void)json_get_string(llm, "api_key_file", &ret->key_file, NULL);
+	/* A provider's address is written with and without the /v1. */
+	for (len = strlen(base); len > 0 && base[len - 1] == '/';)
+		len--;
+	if (len > 3 && strncmp(base + len - 3, "/v1", 3) == 0)
+		len -= 3;
+	snprintf(ret->url, sizeof ret->url, "%.*s/v1/chat/completions", (int)len, base);
+}
+
 /* "Authorization: Bearer ..."; NULL and *e if the file cannot be read. "" if there is no key. */
-static char *authorization(const struct conf *conf, struct err *e)
+static char *authorization(const char *key_file, struct err *e)
 {
 	char *key, *line = NULL;
 	size_t len;
 
-	if (*conf->llm_key_file == '\0')
+	if (*key_file == '\0')
 		return strdup("");
-	key = file_read_named(conf->llm_key_file, KEY_MAX, &len, e);
+	key = file_read_named(key_file, KEY_MAX, &len, e);
 	if (key == NULL)
 		return NULL;
 	key[strcspn(key, "\r\n")] = '\0';
@@ -80,23 +115,24 @@ static char *authorization(const struct conf *conf, struct err *e)
 
 static void ask(struct job *j)
 {
-	const struct conf *conf = &j->d->conf;
 	struct json_object *question = NULL;
 	struct err e = {"out of memory"};
-	char url[URL_MAX], *picture = data_url(j), *key = authorization(conf, &e);
+	char *picture = data_url(j), *key;
 	int64_t timeout = TIMEOUT_SEC;
+	struct target target;
 
+	find_target(j, &target);
+	key = authorization(target.key_file, &e);
 	(void)json_get_int64(j->facts, "timeout_sec", &timeout, NULL);
 	if (picture == NULL || key == NULL) {
-		log_error("LLM_KEY_FILE: %s", e.msg);
+		log_error("the language model's key: %s", e.msg);
 		job_fail_backoff(j, e.msg, 0);
 		goto out;
 	}
-	snprintf(url, sizeof url, "%s/chat/completions", conf->llm_base_url);
-	question = llm_question(conf->llm_model, j->facts, j->captured_at, picture);
+	question = llm_question(target.model, j->facts, j->captured_at, picture);
 	j->transfer = http_start(j->d->http,
 	    &(struct http_request){.method = "POST",
-		.url = url,
+		.url = target.url,
 		.timeout_ms = (long)timeout * 1000,
 		.json = json_object_to_json_string_ext(question, JSON_C_TO_STRING_PLAIN),
 		.headers = *key != '\0' ? (const char *[]){key, NULL} : NULL,

@@ -5,6 +5,8 @@
 
 #include "dispatcher/job.h"
 
+/* There is a model to ask. */
+bool escalate_possible(const struct dispatcher *d);
 void escalate_begin(struct job *j);
 
 #endif

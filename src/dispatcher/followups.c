@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dispatcher/followups.h"
 
+#include "common/clock.h"
 #include "common/http.h"
 #include "common/json.h"
 #include "common/log.h"
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { POLL_MS = 1000, KIND_COLUMN = 7, FACTS_COLUMN = 8 };
+enum { POLL_MS = 1000, KIND_COLUMN = 7, FACTS_COLUMN = 8, PERMIT_COLUMN = 9 };
 
 static const struct {
 	const char *kind;
@@ -38,6 +39,8 @@ struct json_object *followup_done(struct job *j)
 
 	json_object_object_add(item, "job_id", json_object_new_int64(j->id));
 	json_object_object_add(item, "token", json_object_new_int64(j->token));
+	if (j->permit[0] != '\0')
+		json_object_object_add(item, "permit", json_object_new_string(j->permit));
 	commit_followup(j->d, item);
 	job_free(j);
 	return item;
@@ -77,7 +80,7 @@ static size_t kind_of(const char *name)
 static void begin(struct dispatcher *d, PGresult *result, int row)
 {
 	size_t kind = kind_of(PQgetvalue(result, row, KIND_COLUMN));
-	struct job *j = job_new(d, &d->followups.lanes[kind], result, row);
+	struct job *j = job_new(d, &d->followups.lanes[kind], result, row, PERMIT_COLUMN);
 
 	if (j == NULL)
 		return;
@@ -92,6 +95,19 @@ static void begin(struct dispatcher *d, PGresult *result, int row)
 		kinds[kind].begin(j);
 }
 
+/* The row without a job: there are questions to the model for which there is no permit yet. */
+static void wait_for_permit(struct dispatcher *d, const char *text)
+{
+	struct json_object *facts = json_tokener_parse(text);
+	int64_t wait_ms = POLL_MS;
+
+	(void)json_get_int64(facts, "wait_ms", &wait_ms, NULL);
+	d->followups.in_line = true;
+	if (clock_ms() + wait_ms < d->followups.due)
+		d->followups.due = clock_ms() + wait_ms;
+	json_object_put(facts);
+}
+
 static void claimed(void *arg, PGresult *result, const char *error)
 {
 	struct dispatcher *d = arg;
@@ -102,10 +118,15 @@ static void claimed(void *arg, PGresult *result, const char *error)
 			log_error("no claim of follow-ups: %s", error);
 		return;
 	}
-	if (PQntuples(result) > 0)
-		d->followups.due = 0; /* there may be more */
-	for (int i = 0; i < PQntuples(result); i++)
-		begin(d, result, i);
+	d->followups.in_line = false;
+	for (int i = 0; i < PQntuples(result); i++) {
+		if (PQgetisnull(result, i, 0)) {
+			wait_for_permit(d, PQgetvalue(result, i, FACTS_COLUMN));
+		} else {
+			d->followups.due = 0; /* there may be more */
+			begin(d, result, i);
+		}
+	}
 }
 
 /* How many more of a kind may be claimed. An archive that failed gets one job at a time until it works again. */
@@ -119,7 +140,7 @@ static size_t room(const struct dispatcher *d, size_t kind, int64_t now)
 		return 0;
 	if (kind == FOLLOWUP_ARCHIVE && archive->failures > 0)
 		max = 1;
-	if (kind == FOLLOWUP_ESCALATE && *d->conf.llm_base_url == '\0')
+	if (kind == FOLLOWUP_ESCALATE && !escalate_possible(d))
 		return 0;
 	return lane->held < max ? max - lane->held : 0;
 }
@@ -142,9 +163,10 @@ int64_t followups_tick(struct dispatcher *d, int64_t now)
 	d->followups.due = now + POLL_MS;
 	if (sum > 0)
 		d->followups.claiming =
-		    dbq_submit(d->db, "SELECT * FROM camserver.followup_claim($1, $2, $3, $4)", 4,
-			(const char *[]){d->id, n[FOLLOWUP_ARCHIVE], n[FOLLOWUP_NOTIFY], n[FOLLOWUP_ESCALATE]}, claimed,
-			d) == 0;
+		    dbq_submit(d->db, "SELECT * FROM camserver.followup_claim($1, $2, $3, $4, $5)", 5,
+			(const char *[]){
+			    d->id, n[FOLLOWUP_ARCHIVE], n[FOLLOWUP_NOTIFY], n[FOLLOWUP_ESCALATE], d->conf.llm_model},
+			claimed, d) == 0;
 	return d->followups.due;
 }
 

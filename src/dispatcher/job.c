@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dispatcher/job.h"
 
+#include "common/clock.h"
 #include "common/log.h"
 #include "dispatcher/commit.h"
 #include "policy/backoff.h"
@@ -8,7 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct job *job_new(struct dispatcher *d, struct lane *lane, PGresult *claim, int row)
+/* 0 analyze, then the follow-ups: the order in which metrics.h has them, too. */
+static int kind_of(const struct job *j)
+{
+	return j->lane == &j->d->analyze.lane ? 0 : 1 + (int)(j->lane - j->d->followups.lanes);
+}
+
+struct job *job_new(struct dispatcher *d, struct lane *lane, PGresult *claim, int row, int permit_column)
 {
 	struct job *j = calloc(1, sizeof *j), **at;
 
@@ -22,10 +29,14 @@ struct job *job_new(struct dispatcher *d, struct lane *lane, PGresult *claim, in
 	snprintf(j->frame_uuid, sizeof j->frame_uuid, "%s", PQgetvalue(claim, row, 4));
 	snprintf(j->camera_id, sizeof j->camera_id, "%s", PQgetvalue(claim, row, 5));
 	snprintf(j->captured_at, sizeof j->captured_at, "%s", PQgetvalue(claim, row, 6));
+	snprintf(j->permit, sizeof j->permit, "%s", PQgetvalue(claim, row, permit_column));
 	for (at = &lane->jobs; *at != NULL;) /* a short list, and the queue's order */
 		at = &(*at)->next;
 	*at = j;
 	lane->held++;
+	j->claimed_us = clock_us();
+	if (kind_of(j) > 0) /* analyses are counted with their claim */
+		metrics_add(d->metrics, (enum metric)((int)METRIC_JOBS_CLAIMED + kind_of(j)));
 	return j;
 }
 
@@ -36,6 +47,8 @@ void job_free(struct job *j)
 	while (*at != j)
 		at = &(*at)->next;
 	*at = j->next;
+	metrics_observe(j->d->metrics, (enum metric_histogram)((int)HISTOGRAM_JOB_ANALYZE + kind_of(j)),
+	    clock_us() - j->claimed_us);
 	j->lane->held--;
 	if (j->state == JOB_SENDING)
 		j->lane->sending--;
@@ -49,6 +62,8 @@ void job_fail(struct job *j, const char *why, int64_t delay_ms, bool final, bool
 {
 	char error[JOB_ERROR_MAX];
 
+	if (!refund)
+		metrics_add(j->d->metrics, (enum metric)((int)METRIC_JOBS_FAILED + kind_of(j)));
 	/* A node's words, cut anywhere: made into text that the database takes. */
 	snprintf(error, sizeof error, "%s", why);
 	ident_clean(error);
@@ -59,6 +74,7 @@ void job_fail(struct job *j, const char *why, int64_t delay_ms, bool final, bool
 		log_debug("job %lld (camera %s), attempt %u: %s", (long long)j->id, j->camera_id, j->attempt, error);
 	commit_failure(j->d, &(struct commit_failure){.job_id = j->id,
 				 .token = j->token,
+				 .permit = j->permit,
 				 .error = error,
 				 .delay_ms = delay_ms,
 				 .final = final,

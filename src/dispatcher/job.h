@@ -18,11 +18,13 @@ struct job {
 	struct dispatcher *d;
 	struct lane *lane;
 	enum job_state state;
+	int64_t claimed_us;
 	int64_t id, token;
 	unsigned attempt;
 	char frame_uuid[UUID_TEXT_LEN + 1]; /* "" for a job without a frame */
 	char camera_id[IDENT_MAX + 1];
 	char captured_at[JOB_TIME_MAX];
+	char permit[UUID_TEXT_LEN + 1];                    /* of its call; "" if it needs none */
 	char path[JOB_PATH_MAX], other_path[JOB_PATH_MAX]; /* where the image may lie */
 	struct picture picture;
 	struct http_transfer *transfer;
@@ -32,8 +34,9 @@ struct job {
 
 #define JOB_OF_PICTURE(t) ((struct job *)((char *)(t)-offsetof(struct job, picture.task)))
 
-/* From a row of a claim, into the lane. NULL: out of memory; then the deadline rescues the job. */
-struct job *job_new(struct dispatcher *d, struct lane *lane, PGresult *claim, int row);
+/* From a row of a claim, into the lane; permit_column is the permit's. NULL: out of memory; then the deadline rescues
+ * the job. */
+struct job *job_new(struct dispatcher *d, struct lane *lane, PGresult *claim, int row, int permit_column);
 /* Takes it out of its lane and frees it with its image. Not while a task has it. */
 void job_free(struct job *j);
 /* Hands the failure to commit and frees the job. */

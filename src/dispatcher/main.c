@@ -19,7 +19,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-enum { NOTIFY_INFLIGHT = 4, ESCALATE_INFLIGHT = 2 };
+/* Of notifications so many that one receiver that hangs does not keep the others from hearing. */
+enum { NOTIFY_INFLIGHT = 32, ESCALATE_INFLIGHT = 2 };
 
 static int arg_count;
 static char **arg_values;
@@ -39,7 +40,7 @@ static int open_signals(void)
 }
 
 /* The two connections to the database. */
-static int open_database(const struct conf *conf, struct dbq **ret_db, struct dbq **ret_ear)
+static int open_database(const struct conf *conf, const char *permit_channel, struct dbq **ret_db, struct dbq **ret_ear)
 {
 	*ret_db = dbq_new(conf->database_url, "cam-dispatcher", (int)conf->db_timeout_ms);
 	*ret_ear = dbq_new(conf->database_url, "cam-dispatcher listening", (int)conf->db_timeout_ms);
@@ -50,6 +51,7 @@ static int open_database(const struct conf *conf, struct dbq **ret_db, struct db
 		return -1;
 	}
 	dbq_listen(*ret_ear, "camserver_jobs");
+	dbq_listen(*ret_ear, permit_channel);
 	return 0;
 }
 
@@ -66,7 +68,8 @@ static void reload(struct dispatcher *d)
 		return;
 	}
 	log_open("cam-dispatcher", (enum log_level)conf.log_level);
-	if (strcmp(conf.database_url, d->conf.database_url) != 0 && open_database(&conf, &db, &ear) == 0) {
+	if (strcmp(conf.database_url, d->conf.database_url) != 0 &&
+	    open_database(&conf, d->permit_channel, &db, &ear) == 0) {
 		/* What the old connection was asked is answered as lost; nobody waits for it any more. */
 		dbq_give_up(d->db);
 		dbq_free(d->db);
@@ -83,6 +86,17 @@ static void reload(struct dispatcher *d)
 	d->conf = conf;
 	http_trust(d->http, d->conf.ca_file);
 	log_info("configuration reloaded");
+}
+
+/* As permit_serve() calls it. */
+static void name_permit_channel(struct dispatcher *d)
+{
+	char *out = stpcpy(d->permit_channel, "permit_");
+
+	for (const char *p = d->id; *p != '\0'; p++)
+		if (*p != '-')
+			*out++ = *p;
+	*out = '\0';
 }
 
 static void free_jobs(struct lane *lane)
@@ -106,6 +120,7 @@ int main(int argc, char **argv)
 		goto out;
 	status = EXIT_FAILURE;
 	ident_new_uuid(d.id);
+	name_permit_channel(&d);
 	d.sampler.limits = health_default_limits;
 	d.membership.interval_ms = 10000;
 	d.analyze.lane.inflight_max = d.followups.lanes[FOLLOWUP_ARCHIVE].inflight_max = 8;
@@ -117,15 +132,17 @@ int main(int argc, char **argv)
 	d.metrics = metrics_open(d.conf.run_dir, &e);
 	if (d.metrics == NULL)
 		log_warning("going on without counters: %s", e.msg);
+	metrics_join(d.metrics, program.name);
 	d.signal_fd = open_signals();
 	srandom((unsigned)getpid() ^ (unsigned)clock_ms());
 	if (d.signal_fd < 0 || curl_global_init(CURL_GLOBAL_DEFAULT) != 0 ||
-	    open_database(&d.conf, &d.db, &d.ear) < 0 || (d.http = http_new(&e)) == NULL ||
+	    open_database(&d.conf, d.permit_channel, &d.db, &d.ear) < 0 || (d.http = http_new(&e)) == NULL ||
 	    (d.tasks = tasks_new(&e)) == NULL || (d.janitor = janitor_new()) == NULL) {
 		log_error("cannot start: out of memory, threads or descriptors");
 		goto out;
 	}
 	http_trust(d.http, d.conf.ca_file);
+	http_meter(d.http, d.metrics);
 	loop_run(&d, reload);
 	log_info("stopped");
 	status = EXIT_SUCCESS;

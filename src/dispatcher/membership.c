@@ -4,13 +4,15 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
+#include "dispatcher/commit.h"
+#include "dispatcher/job.h"
 #include "config.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { RETRY_MS = 1000 };
+enum { RETRY_MS = 1000, PERMITS_BYTES_MAX = 1024 * 1024 };
 
 static void registered(void *arg, PGresult *result, const char *error)
 {
@@ -43,7 +45,7 @@ static void read_rules(struct retention_rules *ret, struct json_object *rules)
 static bool read_tunables(struct dispatcher *d, const char *text)
 {
 	struct json_object *json = json_tokener_parse(text), *rules;
-	int64_t stale_sec = 0, inflight = 0, archive_inflight = 0;
+	int64_t stale_sec = 0, inflight = 0, archive_inflight = 0, permit_sec = 0;
 	bool known = false;
 
 	if (json == NULL)
@@ -54,8 +56,12 @@ static bool read_tunables(struct dispatcher *d, const char *text)
 	(void)json_get_int64(json, "archive_inflight", &archive_inflight, NULL);
 	(void)json_get_int64(json, "job_backoff_base_ms", &d->backoff_base_ms, NULL);
 	(void)json_get_int64(json, "job_backoff_max_ms", &d->backoff_max_ms, NULL);
+	(void)json_get_int64(json, "permit_ttl_sec", &permit_sec, NULL);
+	(void)json_get_bool(json, "llm_known", &d->followups.llm_known, NULL);
 	if (json_object_object_get_ex(json, "retention_rules", &rules) && json_object_is_type(rules, json_type_array))
 		read_rules(&d->retention, rules);
+	if (permit_sec > 0 && permit_sec < stale_sec)
+		stale_sec = permit_sec;
 	if (stale_sec > 0)
 		d->membership.interval_ms = stale_sec * 1000 / 3;
 	if (inflight > 0)
@@ -94,6 +100,33 @@ static void register_now(struct dispatcher *d)
 		d) == 0;
 }
 
+static void add_permits(struct buf *out, const struct lane *lane)
+{
+	for (const struct job *j = lane->jobs; j != NULL; j = j->next)
+		if (j->permit[0] != '\0')
+			buf_printf(out, ",%s", j->permit);
+}
+
+/* Says that this process lives, and names the permits of its calls: what it does not name runs out. */
+static void heartbeat(struct dispatcher *d)
+{
+	struct buf permits;
+
+	buf_init(&permits, PERMITS_BYTES_MAX);
+	add_permits(&permits, &d->analyze.lane);
+	add_permits(&permits, &d->followups.lanes[FOLLOWUP_ESCALATE]);
+	commit_permits(d, &permits);
+	buf_printf(&permits, "}");
+	if (permits.data[0] == ',')
+		permits.data[0] = '{';
+	d->membership.asking =
+	    dbq_submit(d->db, "SELECT camserver.dispatcher_heartbeat($1, $2::uuid[], $3)", 3,
+		(const char *[]){
+		    d->id, permits.data[0] == '{' && !permits.failed ? permits.data : "{}", d->conf.llm_model},
+		beaten, d) == 0;
+	buf_free(&permits);
+}
+
 int64_t membership_tick(struct dispatcher *d, int64_t now)
 {
 	if (d->membership.asking || d->membership.stopping || !dbq_connected(d->db))
@@ -104,8 +137,7 @@ int64_t membership_tick(struct dispatcher *d, int64_t now)
 		register_now(d);
 		d->membership.due = now + RETRY_MS;
 	} else {
-		d->membership.asking = dbq_submit(d->db, "SELECT camserver.dispatcher_heartbeat($1)", 1,
-					   (const char *[]){d->id}, beaten, d) == 0;
+		heartbeat(d);
 		d->membership.due = now + d->membership.interval_ms;
 	}
 	return d->membership.due;

@@ -77,8 +77,9 @@ static void reload(struct manager *m)
 	int fault = program_reload(arg_count, arg_values, &conf, &e);
 
 	if (fault == 0 &&
-	    (strcmp(conf.worker_dir, m->conf.worker_dir) != 0 || strcmp(conf.host_name, m->conf.host_name) != 0))
-		fault = err_set(&e, "WORKER_DIR and HOST_NAME change with a restart only");
+	    (strcmp(conf.worker_dir, m->conf.worker_dir) != 0 || strcmp(conf.host_name, m->conf.host_name) != 0 ||
+		strcmp(conf.docker_socket, m->conf.docker_socket) != 0))
+		fault = err_set(&e, "WORKER_DIR, HOST_NAME and DOCKER_SOCKET change with a restart only");
 	if (fault < 0) {
 		log_error("configuration not reloaded: %s", e.msg);
 		conf_free(&conf);
@@ -115,6 +116,10 @@ int main(int argc, char **argv)
 		goto out;
 	status = EXIT_FAILURE;
 	ident_new_uuid(m.id);
+	m.metrics = metrics_open(m.conf.run_dir, &e);
+	if (m.metrics == NULL)
+		log_warning("going on without counters: %s", e.msg);
+	metrics_join(m.metrics, program.name);
 	if (open_all(&m, &e) < 0) {
 		log_error("%s", e.msg);
 		goto out;
@@ -132,6 +137,7 @@ out:
 	dbq_free(m.ear);
 	dbq_free(m.db);
 	workers_free(&m);
+	metrics_close(m.metrics);
 	close_fd(m.exit_fd);
 	close_fd(m.signal_fd);
 	close_fd(m.lock_fd);

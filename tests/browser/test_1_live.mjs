@@ -53,10 +53,11 @@ test('the keyboard alone opens and closes a camera', async (stack, front) => {
 });
 
 test('refused because all units are in use: message, numbers, countdown, and then it works', async (stack, front) => {
-	const camera = await cameraWithFrame(stack, front, { total_units: 1, baseline_units: 0, max_ui_users: 0, modal_ttl_sec: 4 });
+	const camera = await cameraWithFrame(stack, front, { total_units: 1, baseline_units: 0, max_ui_users: 0, modal_ttl_sec: 8 });
+	const { page, check } = await stack.visit(front);
+	await tile(page, camera).waitFor();
 	const other = await fetch(`${front.url}/api/modal/lease`, { method: 'POST', body: JSON.stringify({ camera_id: camera }), headers: { 'Content-Type': 'application/json' } });
 	same(other.status, 201);
-	const { page, check } = await stack.visit(front);
 	await open(page, camera, 'refused');
 	assert((await page.locator('.panel-text').textContent()).startsWith('現在多数のアクセスがありストリーム数が上限に達しています'), 'the message');
 	same(await page.locator('.panel .muted').textContent(), '必要 1 / 空き 0 ユニット');

@@ -30,7 +30,7 @@ END $$;
 CREATE FUNCTION pg_temp.claim(p_max integer, p_kind text DEFAULT 'analyze',
     p_by uuid DEFAULT '00000000-0000-0000-0000-0000000000d1') RETURNS integer[] LANGUAGE sql AS $$
     SELECT coalesce(array_agg(n ORDER BY o), '{}') FROM camserver.job_claim(p_kind::camserver.job_kind, p_by, p_max)
-        WITH ORDINALITY c (job_id, token, attempt, max_attempt, frame_uuid, camera_id, captured_at, o)
+        WITH ORDINALITY c (job_id, token, attempt, max_attempt, frame_uuid, camera_id, captured_at, permit, wait_ms, pool, o)
     LEFT JOIN number USING (job_id) $$;
 CREATE FUNCTION pg_temp.status(p_n integer) RETURNS text LANGUAGE sql AS $$
     SELECT status::text FROM camserver.inference_jobs JOIN number USING (job_id) WHERE n = p_n $$;

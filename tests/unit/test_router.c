@@ -32,19 +32,19 @@ static void fill(struct router *r, const char *text, int64_t now)
 #define TWO "[" NODE("a", "") "," NODE("b", "") "]"
 
 /* A call that ends so after ms; the node's name is in pick. */
-static enum route call(struct router *r, struct route_pick *pick, enum call_end end, int64_t now, int64_t ms)
+static enum route_found call(struct router *r, struct route_pick *pick, enum call_end end, int64_t now, int64_t ms)
 {
-	enum route route = router_choose(r, "m", pick, now);
+	enum route_found route = router_choose(r, "m", pick, now);
 
 	if (route == ROUTE_OK)
 		router_end(r, "m", pick, end, 0, "because", now + ms);
 	return route;
 }
 
-static enum route call_fresh(struct router *r, char *ret_name, enum call_end end, int64_t now, int64_t ms)
+static enum route_found call_fresh(struct router *r, char *ret_name, enum call_end end, int64_t now, int64_t ms)
 {
 	struct route_pick pick = {0};
-	enum route route = call(r, &pick, end, now, ms);
+	enum route_found route = call(r, &pick, end, now, ms);
 
 	if (ret_name != NULL)
 		strcpy(ret_name, pick.name);
