@@ -1,14 +1,14 @@
 -- console_operations(user, role): all that the page Operations shows, as GET /api/console/operations answers it.
 -- Returns jsonb: outcome OK with who, status (as system_status() gives it, without the time), servers with their budget
 -- parameters, thresholds of the valve, queue by kind and state (each counted up to 10000), the newest 50 dead jobs,
--- dispatchers, nodes, pools, limits, refusals by reason, the last hour's history and the newest 30 rows of the audit.
+-- dispatchers, nodes, pools, limits, refusals by reason, the last hour's history and the newest 20 rows of the audit.
 -- Locks: the viewer's session, at most every 15 s.
 CREATE OR REPLACE FUNCTION camserver.console_operations(p_user text, p_role camserver.caller_role) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
 DECLARE
     c_count CONSTANT integer := 10000;
     c_dead CONSTANT integer := 50;
-    c_audit CONSTANT integer := 30;
+    c_audit CONSTANT integer := 20;
     v_now timestamptz := clock_timestamp();
     v_answer jsonb;
 BEGIN

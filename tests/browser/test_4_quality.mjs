@@ -137,25 +137,6 @@ test('nothing is left of a modal that was opened and closed', async (stack, fron
 	check();
 }, { alone: true });
 
-test('each page loads under 150 kB without pictures', async (stack, front) => {
-	for (const name of ['', 'events.html', 'operations.html']) {
-		const { page, context, check } = await stack.visit(front, name, { token: stack.token('operator') });
-		const cdp = await context.newCDPSession(page);
-		const kinds = new Map();
-		let bytes = 0;
-		await cdp.send('Network.enable');
-		await cdp.send('Network.setCacheDisabled', { cacheDisabled: true });
-		cdp.on('Network.responseReceived', e => kinds.set(e.requestId, e.type));
-		cdp.on('Network.loadingFinished', e => { bytes += kinds.get(e.requestId) === 'Image' ? 0 : e.encodedDataLength; });
-		await page.reload();
-		await page.locator('.tile, .event, #numbers .value').first().waitFor();
-		await sleep(500);
-		console.log(`# ${front.name} ${name || 'live'}: ${Math.round(bytes / 1000)} kB`);
-		assert(bytes > 5000 && bytes < 150_000, `${name}: ${bytes} bytes`);
-		check();
-	}
-});
-
 /** One tab: what it asks while somebody looks, while nothing changes, and while nobody looks. */
 async function polling(stack, front, name, path) {
 	const visitor = await stack.visit(front, name, { token: stack.token('operator') });
