@@ -14,12 +14,17 @@
 
 #include <curl/curl.h>
 
+<<<<<<< HEAD
+=======
+#include <malloc.h>
+#include <signal.h>
+>>>>>>> main
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 /* Of notifications so many that one receiver that hangs does not keep the others from hearing. */
-enum { NOTIFY_INFLIGHT = 32, ESCALATE_INFLIGHT = 2 };
+enum { NOTIFY_INFLIGHT = 32, ESCALATE_INFLIGHT = 2, HEAP_KEPT = 16 * 1024 * 1024 };
 
 static int arg_count;
 static char **arg_values;
@@ -101,6 +106,8 @@ int main(int argc, char **argv)
 
 	arg_count = argc;
 	arg_values = argv;
+	/* Images come and go: without this every one of them is given back to the kernel and faulted in again. */
+	mallopt(M_TRIM_THRESHOLD, HEAP_KEPT);
 	if (program_start(&program, argc, argv, 0, &d.conf, &status) < 0)
 		goto out;
 	status = EXIT_FAILURE;
@@ -127,6 +134,7 @@ int main(int argc, char **argv)
 		goto out;
 	}
 	http_trust(d.http, d.conf.ca_file);
+	http_meter(d.http, d.metrics);
 	loop_run(&d, reload);
 	log_info("stopped");
 	status = EXIT_SUCCESS;
