@@ -14,11 +14,7 @@
 
 #include <curl/curl.h>
 
-<<<<<<< HEAD
-=======
 #include <malloc.h>
-#include <signal.h>
->>>>>>> main
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
