@@ -68,7 +68,7 @@ static int start_thread(struct thread *t, const struct conf *conf, struct metric
 
 	t->worker = (struct worker){.api = {.conf = conf, .metrics = metrics},
 	    .keeper = keeper,
-	    .relay = relay_new(&cutting_off),
+	    .relay = relay_new(&cutting_off, metrics),
 	    .event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
 	if (t->worker.relay == NULL || t->worker.event_fd < 0)
 		return -1;

@@ -2,6 +2,7 @@
 #include "fcgi/relay.h"
 
 #include "common/buf.h"
+#include "common/sockets.h"
 #include "config.h"
 
 #include <curl/curl.h>
@@ -24,6 +25,7 @@ struct relay {
 	CURLM *multi;
 	CURL *easy;
 	const _Atomic bool *stop;
+	struct metrics *metrics;
 	struct curl_slist *headers;
 	struct buf answer_headers; /* of the upstream, those that are passed on */
 	const struct relay_request *request;
@@ -33,13 +35,14 @@ struct relay {
 	char error[CURL_ERROR_SIZE];
 };
 
-struct relay *relay_new(const _Atomic bool *stop)
+struct relay *relay_new(const _Atomic bool *stop, struct metrics *metrics)
 {
 	struct relay *r = calloc(1, sizeof *r);
 
 	if (r == NULL)
 		return NULL;
 	r->stop = stop;
+	r->metrics = metrics;
 	r->multi = curl_multi_init();
 	r->easy = curl_easy_init();
 	buf_init(&r->answer_headers, HEADERS_MAX);
@@ -176,6 +179,7 @@ static int set_options(struct relay *r, const struct relay_request *q)
 	curl_easy_setopt(r->easy, CURLOPT_URL, q->url);
 	curl_easy_setopt(r->easy, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(r->easy, CURLOPT_NOSIGNAL, 1L);
+	sockets_count(r->easy, r->metrics);
 	curl_easy_setopt(r->easy, CURLOPT_ERRORBUFFER, r->error);
 	curl_easy_setopt(r->easy, CURLOPT_HTTPHEADER, r->headers);
 	curl_easy_setopt(r->easy, CURLOPT_POST, 1L);

@@ -2,6 +2,7 @@
 #include "common/http.h"
 
 #include "common/buf.h"
+#include "common/sockets.h"
 #include "config.h"
 
 #include <stdio.h>
@@ -34,6 +35,7 @@ struct http {
 	struct http_transfer *active, *free;
 	size_t n_free;
 	const char *ca_file;
+	struct metrics *metrics;
 };
 
 struct http *http_new(struct err *e)
@@ -52,6 +54,11 @@ struct http *http_new(struct err *e)
 void http_trust(struct http *h, const char *ca_file)
 {
 	h->ca_file = ca_file;
+}
+
+void http_count(struct http *h, struct metrics *m)
+{
+	h->metrics = m;
 }
 
 CURLM *http_multi(struct http *h)
@@ -194,6 +201,7 @@ static void set_options(struct http_transfer *t, const struct http_request *r)
 	curl_easy_setopt(t->easy, CURLOPT_URL, r->url);
 	curl_easy_setopt(t->easy, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(t->easy, CURLOPT_NOSIGNAL, 1L);
+	sockets_count(t->easy, t->http->metrics);
 	curl_easy_setopt(t->easy, CURLOPT_ERRORBUFFER, t->error);
 	curl_easy_setopt(t->easy, CURLOPT_WRITEFUNCTION, take_answer);
 	curl_easy_setopt(t->easy, CURLOPT_WRITEDATA, t);

@@ -142,6 +142,7 @@ int main(int argc, char **argv)
 		goto out;
 	}
 	http_trust(d.http, d.conf.ca_file);
+	http_count(d.http, d.metrics);
 	loop_run(&d, reload);
 	log_info("stopped");
 	status = EXIT_SUCCESS;
