@@ -359,6 +359,7 @@ void forward(struct worker *w, struct request *r, struct answer *a, const struct
 	forward_limit_headers(f->permit, &c.headers);
 	c.own_headers = c.headers.len;
 	c.request.authorization = c.upstream.key;
+	c.request.fresh = !upstream_is_question(&c.upstream);
 	choose_way(&c);
 	buf_free(&c.headers);
 }

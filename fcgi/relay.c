@@ -192,6 +192,7 @@ static int set_options(struct relay *r, const struct relay_request *q)
 	curl_easy_setopt(r->easy, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_SEC);
 	curl_easy_setopt(r->easy, CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_SEC);
 	curl_easy_setopt(r->easy, CURLOPT_TCP_NODELAY, 1L);
+	curl_easy_setopt(r->easy, CURLOPT_FRESH_CONNECT, q->fresh ? 1L : 0L);
 	if (q->http2)
 		curl_easy_setopt(r->easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE);
 	curl_easy_setopt(r->easy, CURLOPT_USERAGENT, "camserver/" PACKAGE_VERSION);

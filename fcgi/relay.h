@@ -31,6 +31,7 @@ struct relay_request {
 	long timeout_ms;
 	const char *headers; /* lines for the client, in front of the upstream's */
 	bool http2;          /* from the first byte */
+	bool fresh;          /* on a connection of its own: one that is kept may break, and curl then asks again */
 	bool hold;           /* an answer of 429 or 5xx is not passed on: somebody else may be asked */
 };
 

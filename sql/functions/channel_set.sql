@@ -38,6 +38,12 @@ BEGIN
     END LOOP;
     IF v_channel.kind IS NULL OR v_channel.url IS NULL THEN
         RAISE EXCEPTION 'a channel needs kind=webhook, slack or smtp, and url=' USING ERRCODE = 'invalid_parameter_value';
+    ELSIF v_channel.kind NOT IN ('webhook', 'slack', 'smtp') THEN
+        RAISE EXCEPTION 'kind: "%" is none of webhook, slack, smtp', v_channel.kind USING ERRCODE = 'invalid_parameter_value';
+    ELSIF v_channel.url !~ (CASE v_channel.kind WHEN 'smtp' THEN '^smtps?' ELSE '^https?' END || '://[^/[:space:]]+') THEN
+        RAISE EXCEPTION 'url: of a channel of kind % it begins with %', v_channel.kind,
+            CASE v_channel.kind WHEN 'smtp' THEN 'smtp:// or smtps://' ELSE 'http:// or https://' END
+            USING ERRCODE = 'invalid_parameter_value';
     ELSIF v_channel.kind = 'smtp' AND (v_channel.mail_from IS NULL OR v_channel.mail_to IS NULL) THEN
         RAISE EXCEPTION 'an smtp channel needs url=smtp://HOST:PORT, mail_from= and mail_to=' USING ERRCODE = 'invalid_parameter_value';
     ELSIF v_channel.kind = 'webhook' AND v_channel.secret_file IS NULL THEN

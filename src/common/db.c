@@ -16,7 +16,7 @@ struct db {
 	const char *application;
 	int timeout_ms;
 	PGconn *conn;
-	bool was_connected;
+	bool was_connected, plain;
 	int64_t retry_at;
 	unsigned long reconnects;
 	char sqlstate[DB_SQLSTATE_LEN + 1];
@@ -65,6 +65,11 @@ void db_free(struct db *db)
 		return;
 	drop(db);
 	free(db);
+}
+
+void db_speak_plainly(struct db *db)
+{
+	db->plain = true;
 }
 
 static void ignore_notice(void *arg, const char *message)
@@ -164,6 +169,45 @@ static bool is_down(const char *sqlstate)
 	return strncmp(sqlstate, "57P", 3) == 0 || strncmp(sqlstate, "08", 2) == 0 || strcmp(sqlstate, "25006") == 0;
 }
 
+static const char *field(const PGresult *result, int which)
+{
+	const char *text = PQresultErrorField(result, which);
+
+	return text != NULL ? text : "";
+}
+
+/* Of the constraint pools_max_capacity_check of table pools: max_capacity. Empty if it is of several columns. */
+static void checked_column(const PGresult *result, char *ret, size_t size)
+{
+	static const char suffix[] = "_check";
+	const char *name = field(result, PG_DIAG_CONSTRAINT_NAME), *table = field(result, PG_DIAG_TABLE_NAME);
+	size_t start = strlen(table) + 1, len = strlen(name);
+
+	ret[0] = '\0';
+	if (len > start + strlen(suffix) && strcmp(name + len - strlen(suffix), suffix) == 0)
+		snprintf(ret, size, "%.*s", (int)(len - start - strlen(suffix)), name + start);
+}
+
+/* Data that is refused (22, 23), and what is not there (42704), in plain words; false for any other error. */
+static bool tell_plainly(const char *sqlstate, const PGresult *result, struct err *e)
+{
+	char column[64];
+
+	if (strncmp(sqlstate, "22", 2) != 0 && strncmp(sqlstate, "23", 2) != 0 && strcmp(sqlstate, "42704") != 0)
+		return false;
+	checked_column(result, column, sizeof column);
+	if (strcmp(sqlstate, "23514") == 0 && column[0] != '\0')
+		err_set(e, "%s: this value is not allowed", column);
+	else if (strcmp(sqlstate, "23514") == 0)
+		err_set(e, "these values do not go together");
+	else if (strcmp(sqlstate, "23502") == 0)
+		err_set(e, "%s: a value is needed", field(result, PG_DIAG_COLUMN_NAME));
+	else
+		err_set(e, "%s%s%s", field(result, PG_DIAG_MESSAGE_PRIMARY),
+		    *field(result, PG_DIAG_MESSAGE_HINT) != '\0' ? "\n" : "", field(result, PG_DIAG_MESSAGE_HINT));
+	return true;
+}
+
 enum db_status db_query(struct db *db, const char *sql, int n, const char *const *params, PGresult **ret, struct err *e)
 {
 	int64_t deadline = clock_ms() + db->timeout_ms;
@@ -186,7 +230,8 @@ enum db_status db_query(struct db *db, const char *sql, int n, const char *const
 	}
 	state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
 	snprintf(db->sqlstate, sizeof db->sqlstate, "%s", state != NULL ? state : "");
-	err_set(e, "%s", PQresultErrorMessage(result));
+	if (!db->plain || !tell_plainly(db->sqlstate, result, e))
+		err_set(e, "%s", PQresultErrorMessage(result));
 	PQclear(result);
 	if (PQstatus(db->conn) != CONNECTION_OK || is_down(db->sqlstate)) {
 		drop(db);

@@ -22,6 +22,9 @@ enum { DB_PARAMS_MAX = 16, DB_SQLSTATE_LEN = 5 };
 /* url and application stay the caller's and must live on. Connects at the first call. NULL: out of memory. */
 struct db *db_new(const char *url, const char *application, int timeout_ms);
 void db_free(struct db *db);
+/* For a person rather than a log: a refused value is told in few words, without the statement and the row, which may hold
+ * what is nobody's business. */
+void db_speak_plainly(struct db *db);
 
 /* Runs one statement with text parameters (NULL is SQL NULL). On DB_OK *ret is the caller's to PQclear(). */
 enum db_status db_query(

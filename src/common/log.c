@@ -5,11 +5,15 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { LINE_MAX_BYTES = 2048 };
+enum { LINE_MAX_BYTES = 2048, FIELDS_MAX_BYTES = 1024 };
 
 static const struct {
 	const char *word;
@@ -21,15 +25,56 @@ static const struct {
     [LOG_LEVEL_DEBUG] = {"debug", 7},
 };
 
+/* Words in front of a conversion that name an object, and the journal's field for it. */
+static const struct {
+	const char *word, *field;
+} objects[] = {
+    {"job ", "CAMSERVER_JOB"},
+    {"camera ", "CAMSERVER_CAMERA"},
+    {"frame ", "CAMSERVER_FRAME"},
+    {"worker ", "CAMSERVER_WORKER"},
+    {"pool ", "CAMSERVER_POOL"},
+    {"node ", "CAMSERVER_NODE"},
+    {"channel ", "CAMSERVER_CHANNEL"},
+    {"model ", "CAMSERVER_MODEL"},
+};
+
+#define JOURNAL_SOCKET "/run/systemd/journal/socket"
+#define MESSAGE "MESSAGE="
+
 static const char *program = "camserver";
 static enum log_level threshold = LOG_LEVEL_INFO;
-static bool journal;
+static int journal = -1; /* its socket */
+
+/* Whether stderr is the journal's, and not somebody's file: systemd says which one it gave out. */
+static bool stderr_is_journal(void)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	unsigned long long device, inode;
+	struct stat st;
+
+	return stream != NULL && sscanf(stream, "%llu:%llu", &device, &inode) == 2 && fstat(STDERR_FILENO, &st) == 0 &&
+	       st.st_dev == (dev_t)device && st.st_ino == (ino_t)inode;
+}
+
+static int open_journal(void)
+{
+	static const struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = JOURNAL_SOCKET};
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd >= 0 && connect(fd, (const struct sockaddr *)&address, sizeof address) == 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
 
 void log_open(const char *name, enum log_level level)
 {
 	program = name;
 	threshold = level;
-	journal = getenv("JOURNAL_STREAM") != NULL;
+	if (journal < 0 && stderr_is_journal())
+		journal = open_journal();
 }
 
 static int prefix(char *line, size_t size, enum log_level level)
@@ -38,8 +83,8 @@ static int prefix(char *line, size_t size, enum log_level level)
 	struct tm tm;
 	char at[32];
 
-	if (journal)
-		return snprintf(line, size, "<%d>", levels[level].journal);
+	if (journal >= 0)
+		return snprintf(line, size, MESSAGE);
 	gettimeofday(&tv, NULL);
 	gmtime_r(&tv.tv_sec, &tm);
 	strftime(at, sizeof at, "%Y-%m-%dT%H:%M:%S", &tm);
@@ -47,11 +92,43 @@ static int prefix(char *line, size_t size, enum log_level level)
 	    levels[level].word);
 }
 
+int log_objects(const char *fmt, const char *text, char *ret, int size)
+{
+	int len = 0;
+
+	for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) {
+		size_t word = strlen(objects[i].word), value;
+		const char *at = fmt;
+
+		while ((at = strstr(at, objects[i].word)) != NULL && at[word] != '%')
+			at += word;
+		at = at != NULL ? strstr(text, objects[i].word) : NULL;
+		if (at == NULL)
+			continue;
+		value = strcspn(at + word, " ,;:)\n");
+		if (value > 0 && len + (int)(strlen(objects[i].field) + value) + 3 < size)
+			len += snprintf(
+			    ret + len, (size_t)(size - len), "%s=%.*s\n", objects[i].field, (int)value, at + word);
+	}
+	return len;
+}
+
+/* The journal's own protocol: a datagram of NAME=value lines, of which the message is the first. */
+static bool send_entry(enum log_level level, const char *fmt, const char *line, int len)
+{
+	char entry[LINE_MAX_BYTES + FIELDS_MAX_BYTES];
+	int n = snprintf(entry, sizeof entry, "%.*s\nPRIORITY=%d\nSYSLOG_IDENTIFIER=%s\n", len, line,
+	    levels[level].journal, program);
+
+	n += log_objects(fmt, line, entry + n, (int)sizeof entry - n);
+	return send(journal, entry, (size_t)n, MSG_NOSIGNAL) == n;
+}
+
 void log_at(enum log_level level, const char *fmt, ...)
 {
 	char line[LINE_MAX_BYTES];
 	va_list ap;
-	int len, more;
+	int len, more, skip = 0;
 
 	if (level > threshold)
 		return;
@@ -70,7 +147,12 @@ void log_at(enum log_level level, const char *fmt, ...)
 	for (int i = 0; i < len; i++)
 		if (line[i] == '\n' || line[i] == '\r')
 			line[i] = ' ';
+	if (journal >= 0) {
+		if (send_entry(level, fmt, line, len))
+			return;
+		skip = (int)strlen(MESSAGE);
+	}
 	line[len] = '\n';
-	if (write(STDERR_FILENO, line, (size_t)len + 1) < 0)
+	if (write(STDERR_FILENO, line + skip, (size_t)(len - skip) + 1) < 0)
 		return; /* nowhere left to complain */
 }

@@ -31,6 +31,14 @@ int spool_prepare(const char *spool_dir, struct err *e)
 	return 0;
 }
 
+/* What root hands in must be the programs' to read and to remove: it goes to the owner of the spool. */
+static int give_away(int fd, const char *spool_dir)
+{
+	struct stat st;
+
+	return geteuid() != 0 || (stat(spool_dir, &st) == 0 && fchown(fd, st.st_uid, (gid_t)-1) == 0) ? 0 : -1;
+}
+
 static int sync_directory(const char *spool_dir)
 {
 	char path[SPOOL_PATH_MAX];
@@ -59,7 +67,7 @@ int spool_write(
 	fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0660);
 	if (fd < 0)
 		return err_set(e, "%s: %s", tmp, strerror(errno));
-	if (file_write_all(fd, data, len) < 0 || fsync(fd) < 0) {
+	if (file_write_all(fd, data, len) < 0 || give_away(fd, spool_dir) < 0 || fsync(fd) < 0) {
 		err_set(e, "%s: %s", tmp, strerror(errno));
 		goto out;
 	}

@@ -174,6 +174,29 @@ static void use_admin_role(const struct conf *conf)
 	setenv("PGUSER", "camserver_admin", 0);
 }
 
+/* What begins like it, if anything does. */
+static void say_unknown(int argc, char **argv)
+{
+	size_t len = argc > 0 ? strlen(argv[0]) : 0;
+	bool some = false;
+
+	for (size_t i = 0; len > 0 && i < ctl_command_count; i++) {
+		const char *words = ctl_commands[i].words;
+
+		if (*ctl_commands[i].about == '\0' || strncmp(words, argv[0], len) != 0 || words[len] != ' ')
+			continue;
+		if (!some)
+			fprintf(stderr, "camctl: there is no command \"%s%s%s\". Usage:\n", argv[0], argc > 1 ? " " : "",
+			    argc > 1 ? argv[1] : "");
+		fprintf(stderr, "  camctl %s %s\n", words, ctl_commands[i].usage);
+		some = true;
+	}
+	if (!some)
+		fprintf(stderr, "camctl: %s%s%s. Try 'camctl --help'.\n",
+		    argc == 0 ? "a command is missing" : "there is no command \"", argc == 0 ? "" : argv[0],
+		    argc == 0 ? "" : "\"");
+}
+
 static int run(struct conf *conf, int argc, char **argv)
 {
 	struct ctl ctl = {.conf = conf};
@@ -182,9 +205,7 @@ static int run(struct conf *conf, int argc, char **argv)
 
 	command = find(argc, argv, &words);
 	if (command == NULL) {
-		fprintf(stderr, "camctl: %s%s%s. Try 'camctl --help'.\n",
-		    argc == 0 ? "a command is missing" : "there is no command \"", argc == 0 ? "" : argv[0],
-		    argc == 0 ? "" : "\"");
+		say_unknown(argc, argv);
 		return EXIT_FAILURE;
 	}
 	ctl.argc = argc - words;
@@ -200,8 +221,10 @@ static int run(struct conf *conf, int argc, char **argv)
 	}
 	use_admin_role(conf);
 	ctl.db = db_new(conf->admin_database_url, "camctl", QUERY_TIMEOUT_MS);
-	if (ctl.db != NULL)
+	if (ctl.db != NULL) {
+		db_speak_plainly(ctl.db);
 		status = command->run(&ctl);
+	}
 	db_free(ctl.db);
 	return status;
 }

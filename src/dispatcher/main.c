@@ -23,7 +23,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-enum { NOTIFY_INFLIGHT = 4, ESCALATE_INFLIGHT = 2 };
+/* Of notifications so many that one receiver that hangs does not keep the others from hearing. */
+enum { NOTIFY_INFLIGHT = 32, ESCALATE_INFLIGHT = 2 };
 
 static int arg_count;
 static char **arg_values;

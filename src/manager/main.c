@@ -77,8 +77,9 @@ static void reload(struct manager *m)
 	int fault = program_reload(arg_count, arg_values, &conf, &e);
 
 	if (fault == 0 &&
-	    (strcmp(conf.worker_dir, m->conf.worker_dir) != 0 || strcmp(conf.host_name, m->conf.host_name) != 0))
-		fault = err_set(&e, "WORKER_DIR and HOST_NAME change with a restart only");
+	    (strcmp(conf.worker_dir, m->conf.worker_dir) != 0 || strcmp(conf.host_name, m->conf.host_name) != 0 ||
+		strcmp(conf.docker_socket, m->conf.docker_socket) != 0))
+		fault = err_set(&e, "WORKER_DIR, HOST_NAME and DOCKER_SOCKET change with a restart only");
 	if (fault < 0) {
 		log_error("configuration not reloaded: %s", e.msg);
 		conf_free(&conf);

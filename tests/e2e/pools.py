@@ -3,6 +3,7 @@
 what really runs."""
 
 import atexit
+import contextlib
 import json
 import os
 import shutil
@@ -20,31 +21,26 @@ RULES = {"rules": [{"match": {"path": "/slow"}, "delay_ms": 150, "status": 200, 
 
 
 class Engine:
-    """A podman service of this stack's own, with an image made of the built cam-analyzer and its libraries."""
+    """A container engine of this stack's own, with an image made of the built cam-analyzer and its libraries. Subclasses
+    have `command` and `environment` of their client, and start the service."""
 
-    def __init__(self, stack):
-        self.base = f"{stack.directory}/podman"
+    def __init__(self, stack, name):
+        self.base = f"{stack.directory}/{name}"
         shutil.rmtree(self.base, ignore_errors=True)
         os.makedirs(f"{self.base}/rootfs/bin")
         os.chmod(self.base, 0o755)
         os.makedirs(f"{self.base}/rootfs/tmp", mode=0o777)
-        with open(f"{self.base}/containers.conf", "w") as f:
-            f.write('[containers]\ndefault_ulimits=["nofile=20000:20000","nproc=4096:4096"]\nnetns="host"\n'
-                    '[engine]\nruntime="runc"\ncgroup_manager="cgroupfs"\nevents_logger="file"\n')
-        self.environment = dict(os.environ, CONTAINERS_CONF=f"{self.base}/containers.conf")
-        self.environment.pop("ASAN_OPTIONS", None)
-        self.environment.pop("UBSAN_OPTIONS", None)
-        self.command = ["podman", "--root", f"{self.base}/root", "--runroot", f"{self.base}/run", "--storage-driver", "vfs"]
-        self.build_image(f"{stack.prefix}/sbin/cam-analyzer")
-        self.socket = f"{stack.directory}/podman.sock"
-        log = open(f"{stack.directory}/log/podman.log", "w")
-        self.service = subprocess.Popen(self.command + ["system", "service", "--time=0", f"unix://{self.socket}"],
-                                        env=self.environment, stdout=log, stderr=log)
+        self.log = open(f"{stack.directory}/log/{name}.log", "w")
+        self.socket = f"{stack.directory}/{name}.sock"
+        self.environment = {k: v for k, v in os.environ.items() if k not in ("ASAN_OPTIONS", "UBSAN_OPTIONS")}
         atexit.register(self.stop)
-        wait_until(lambda: os.path.exists(self.socket), what="podman's socket")
+
+    def serve(self, *command):
+        self.service = subprocess.Popen(command, env=self.environment, stdout=self.log, stderr=self.log)
+        wait_until(lambda: os.path.exists(self.socket), timeout=60, what=f"the socket {self.socket}")
         os.chmod(self.socket, 0o666)  # the manager runs as another user
 
-    def podman(self, *words):
+    def client(self, *words):
         done = subprocess.run(self.command + list(words), env=self.environment, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -59,27 +55,85 @@ class Engine:
         with open(f"{root}/rules.json", "w") as f:
             json.dump(RULES, f)
         subprocess.run(["tar", "-C", root, "-cf", f"{self.base}/rootfs.tar", "."], check=True)
-        self.podman("import", f"{self.base}/rootfs.tar", IMAGE)
+        self.client("import", f"{self.base}/rootfs.tar", IMAGE)
 
     def containers(self, pool):
         """Ids of the pool's workers for which there is a container in whatever state."""
-        out = self.podman("ps", "-a", "--filter", f"label=camserver.pool={pool}", "--format",
-                          '{{index .Labels "camserver.worker"}}')
-        return set(out.split())
+        return set(self.client("ps", "-a", "--filter", f"label=camserver.pool={pool}", "--format", self.worker_of).split())
 
     def stop(self):
-        subprocess.run(self.command + ["rm", "-af", "-t", "0"], env=self.environment, capture_output=True)
+        self.end()
         self.service.terminate()
-        self.service.wait(20)
+        self.service.wait(60)
+
+
+class Podman(Engine):
+    worker_of = '{{index .Labels "camserver.worker"}}'
+
+    def __init__(self, stack):
+        super().__init__(stack, "podman")
+        with open(f"{self.base}/containers.conf", "w") as f:
+            f.write('[containers]\ndefault_ulimits=["nofile=20000:20000","nproc=4096:4096"]\nnetns="host"\n'
+                    '[engine]\nruntime="runc"\ncgroup_manager="cgroupfs"\nevents_logger="file"\n')
+        self.environment["CONTAINERS_CONF"] = f"{self.base}/containers.conf"
+        self.command = ["podman", "--root", f"{self.base}/root", "--runroot", f"{self.base}/run", "--storage-driver", "vfs"]
+        self.build_image(f"{stack.prefix}/sbin/cam-analyzer")
+        self.serve(*self.command, "system", "service", "--time=0", f"unix://{self.socket}")
+
+    def end(self):
+        subprocess.run(self.command + ["rm", "-af", "-t", "0"], env=self.environment, capture_output=True)
+
+
+class Dockerd(Engine):
+    """Without networks of its own: workers share the host's."""
+
+    worker_of = '{{.Label "camserver.worker"}}'
+
+    def __init__(self, stack):
+        super().__init__(stack, "dockerd")
+        self.command = ["docker", "-H", f"unix://{self.socket}"]
+        self.serve("dockerd", "--data-root", f"{self.base}/data", "--exec-root", f"{self.base}/exec", "-p", f"{self.base}/pid",
+                   "-H", f"unix://{self.socket}", "--storage-driver", "vfs", "--iptables=false", "--ip6tables=false", "--bridge=none")
+        self.build_image(f"{stack.prefix}/sbin/cam-analyzer")
+
+    def end(self):
+        found = subprocess.run(self.command + ["ps", "-aq"], capture_output=True, text=True).stdout.split()
+        if found:
+            subprocess.run(self.command + ["rm", "-f", *found], capture_output=True)
 
 
 _engines = {}
 
 
 def engine(stack):
+    """Podman's, unless a test put another one there."""
     if stack.directory not in _engines:
-        _engines[stack.directory] = Engine(stack)
+        _engines[stack.directory] = Podman(stack)
     return _engines[stack.directory]
+
+
+@contextlib.contextmanager
+def dockerd(stack):
+    """The manager works with Docker's engine for the time of the block."""
+    before, other = _engines.pop(stack.directory, None), Dockerd(stack)
+    with open(stack.conf) as f:
+        conf = f.read()
+
+    def work_with(socket):
+        with open(stack.conf, "w") as f:
+            f.write("".join(f"{line}\n" for line in conf.splitlines() if not line.startswith("DOCKER_SOCKET=")) + f"DOCKER_SOCKET={socket}\n")
+        stack.stack("stop", "manager")
+        stack.stack("start", "manager")
+    _engines[stack.directory] = other
+    try:
+        work_with(other.socket)
+        yield other
+    finally:
+        del _engines[stack.directory]
+        if before:
+            _engines[stack.directory] = before
+        work_with(f"{stack.directory}/podman.sock")
+        other.stop()
 
 
 def command_of(stack, driver):
@@ -100,7 +154,7 @@ def make_pool(stack, driver, **properties):
                  *[f"{k}={v}" for k, v in properties.items()])
     # The engine may be seen only a moment after it came up; starts before that fail, as they should.
     if driver == "docker":
-        wait_until(lambda: "container engine" in stack.log("manager") and "answers" in stack.log("manager"), what="the engine")
+        wait_until(lambda: f"the container engine at {engine(stack).socket} answers" in stack.log("manager"), what="the engine")
     return name
 
 

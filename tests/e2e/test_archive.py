@@ -229,6 +229,78 @@ def rclone_archives_through_an_outage_of_the_remote(stack):
 
 
 @test(fronts=None)
+def what_one_driver_keeps_stays_with_it_when_another_is_configured(stack):
+    rclone, archive = Rclone(stack), f"{stack.directory}/archive"
+    try:
+        cams = pair(stack)
+        feed(stack, cams, 2)
+        before = {**archived(stack, cams[0], 1), **archived(stack, cams[1], 1)}
+        with configured(stack, **rclone.options(rclone.store)):
+            feed(stack, cams, 2, 2)
+            archived(stack, cams[0], 2), archived(stack, cams[1], 2)
+            assert len(files(rclone.store)) == 2
+            # A case takes each image within its own archive; the copies in the spool would make a second one.
+            event = stack.one("SELECT event_uuid::text FROM camserver.events WHERE camera_id = %s", cams[0])
+            stack.camctl("case", "attach", event, "case-7")
+            wait_until(lambda: all(p.startswith("case/case-7/") for p in objects(stack, cams[0])), what="the move")
+            here = {p: s for p, s in files(archive).items() if cams[0] in p or cams[1] in p}
+            assert {**here, **files(rclone.store)} == {**objects(stack, cams[0]), **objects(stack, cams[1])}
+            assert len(here) == 2 and sorted(here.values()) == sorted(before.values()), here
+            assert stack.sql("SELECT driver, count(*) FROM camserver.archive_objects JOIN camserver.frames USING (frame_id)"
+                             " WHERE camera_id = ANY(%s) GROUP BY 1 ORDER BY 1", cams) == [("dir", 2), ("rclone", 2)]
+    finally:
+        rclone.stop()
+    rules(stack)
+
+
+@test(fronts=None)
+def a_wrong_password_of_rclone_is_said_and_can_be_mended(stack):
+    rclone = Rclone(stack)
+    try:
+        with open(rclone.password_file, "w") as f:
+            f.write("wrong\n")
+        cams = pair(stack)
+        with settings(stack, job_backoff_base_ms=200, job_backoff_max_ms=1000), configured(stack, **rclone.options(rclone.store)):
+            sent = feed(stack, cams, 4)
+            settled_analysis(stack, sent)
+            wait_until(lambda: stack.sql("SELECT 1 FROM camserver.inference_jobs WHERE camera_id = ANY(%s) AND kind = 'archive'"
+                                         " AND last_error LIKE '%%status 401%%'", cams), what="the reason")
+            assert not files(rclone.store)
+            with open(rclone.password_file, "w") as f:
+                f.write("rc-secret\n")
+            archived(stack, cams[0], 2), archived(stack, cams[1], 2)
+            assert files(rclone.store) == {place(stack, name, root): sum for name, (sum, root) in sent.items()}
+    finally:
+        rclone.stop()
+    rules(stack)
+
+
+@test(fronts=None)
+def a_full_disk_loses_nothing(stack):
+    """The archive on a file system of its own that has room for some of the images only, until it is made larger."""
+    if os.getuid() != 0:
+        return
+    full = f"{stack.directory}/{unique('full')}"
+    os.makedirs(full)
+    owner = os.stat(f"{stack.directory}/archive")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size=64k,uid={owner.st_uid},gid={owner.st_gid},mode=750", "tmpfs", full], check=True)
+    try:
+        cams = pair(stack)
+        with settings(stack, job_backoff_base_ms=200, job_backoff_max_ms=1000), configured(stack, ARCHIVE_DIR=full):
+            sent = feed(stack, cams, 40)
+            settled_analysis(stack, sent)
+            wait_until(lambda: stack.sql("SELECT 1 FROM camserver.inference_jobs WHERE camera_id = ANY(%s) AND kind = 'archive'"
+                                         " AND last_error LIKE '%%No space left%%'", cams), what="the reason")
+            assert len(files(full)) < 40
+            subprocess.run(["mount", "-o", "remount,size=8m", full], check=True)
+            archived(stack, cams[0], 20), archived(stack, cams[1], 20)
+            expect_exactly(stack, full, sent)
+    finally:
+        subprocess.run(["umount", full], check=True)
+    rules(stack)
+
+
+@test(fronts=None)
 def rclone_moves_a_case_and_keeps_one_copy(stack):
     rclone = Rclone(stack)
     try:

@@ -59,12 +59,12 @@ def settings_and_cameras_refuse_bad_values(stack):
     for words, complaint in ((["setting", "set", "overload_cpu_percent", "101"], "not between"),
                              (["setting", "set", "recover_hold_sec", "1.5"], "whole number"),
                              (["setting", "set", "no_such", "1"], "no setting"),
-                             (["camera", "add", "bad id"], "violates check"),
+                             (["camera", "add", "bad id"], "camera_id: this value is not allowed"),
                              (["camera", "add", unique("c"), "color=red"], "no property"),
                              (["camera", "add", unique("c"), "stream_server_id=nowhere"], "foreign key"),
                              (["camera", "set", "no_such_camera", "enabled=false"], "there is no camera"),
                              (["camera", "add", unique("c"), "x"], "name=value"),
-                             (["server", "set", unique("s"), "total_units=-1"], "violates check"),
+                             (["server", "set", unique("s"), "total_units=-1"], "total_units: this value is not allowed"),
                              (["token", "create", unique("t"), "--role", "king"], "caller_role"),
                              (["leases", "revoke", "x"], "not a lease id")):
         done = stack.camctl(*words, check=False)

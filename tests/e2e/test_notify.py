@@ -4,6 +4,7 @@
 import os
 import re
 import signal
+import threading
 import time
 import urllib.request
 
@@ -262,6 +263,27 @@ def tags_that_must_not_be_told_are_in_no_message(stack):
 
 
 @test(fronts=None)
+def a_receiver_that_hangs_keeps_nobody_else_from_hearing(stack):
+    hanging, mailbox, cams, end = Receiver(), Mailbox(), [camera(stack) for _ in range(20)], threading.Event()
+    hanging.answer = lambda request: (end.wait(60), (200, {}, b""))[1]
+    with channel(stack, kind="webhook", url=hanging.url, secret_file=secret(stack)) as name, channel(
+            stack, kind="smtp", url=f"smtp://127.0.0.1:{mailbox.port}", mail_from="cam@example.net", mail_to="a@example.net"):
+        rules(stack, *[result(cam, "human", 2) for cam in cams])
+        for cam in cams:
+            frame(stack, cam, 0)
+        wait_until(lambda: len(mailbox.messages) == len(cams), timeout=60, what="the mails")
+        attempts = stack.one("SELECT max(j.attempt) FROM camserver.inference_jobs j JOIN camserver.notifications n USING (job_id)"
+                             " JOIN camserver.channels c USING (channel_id) WHERE c.name = %s", name)
+        assert attempts <= 1, f"the mails had to wait for {attempts - 1} attempts at the other receiver"
+        end.set()
+        for cam in cams:
+            quiet(stack, cam)
+    hanging.stop()
+    mailbox.stop()
+    rules(stack)
+
+
+@test(fronts=None)
 def slack_gets_blocks(stack):
     receiver, cam = Receiver(), camera(stack)
     stack.camctl("camera", "set", cam, "display_name=<!channel> & co")
@@ -352,12 +374,17 @@ def channel_test_says_what_became_of_it(stack):
 @test(fronts=None)
 def bad_channels_are_refused_with_the_reason(stack):
     for words, why in ((["kind=webhook", "url=http://x/"], "secret_file"), (["kind=smtp", "url=smtp://x"], "mail_from"),
-                       (["kind=slack", "url=ftp://x"], "channels"), (["kind=pigeon", "url=http://x"], "channels"),
+                       (["kind=slack", "url=ftp://x"], "http://"), (["kind=pigeon", "url=http://x"], "pigeon"),
+                       (["kind=smtp", "url=http://x", "mail_from=a@b", "mail_to=c@d"], "smtp://"),
                        (["kind=slack", "url=http://x", "colour=red"], "colour"),
                        (["kind=smtp", "url=smtp://x", "mail_from=a@b", "mail_to=nobody"], "mail_to"),
-                       (["kind=slack", "url=http://x", "daily_hour=24"], "channels")):
+                       (["kind=slack", "url=http://x", "daily_hour=24"], "daily_hour: this value"),
+                       (["kind=slack", "url=http://x", "min_severity=x"], "smallint")):
         done = stack.camctl("channel", "add", unique("bad"), *words, check=False)
         assert done.returncode != 0 and why in done.stderr, (words, done.stderr)
+        assert "CONTEXT" not in done.stderr and "Failing row" not in done.stderr, done.stderr
+    done = stack.camctl("channel", "frobnicate", check=False)
+    assert done.returncode != 0 and '"channel frobnicate"' in done.stderr and "camctl channel add NAME" in done.stderr, done.stderr
 
 
 @test(fronts=None)

@@ -21,9 +21,8 @@ def start_call(stack, pool, *options):
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-@test(fronts=None)
-def a_pool_starts_on_demand_is_used_again_and_scales_to_zero(stack):
-    for driver in DRIVERS:
+def life_of_a_pool(stack, *drivers):
+    for driver in drivers:
         pool = make_pool(stack, driver, max_capacity=5, acquire_timeout_sec=60)
         assert not rows(stack, pool), "nothing runs before the first call"
         first, second = call(stack, pool), call(stack, pool)
@@ -62,6 +61,11 @@ def a_pool_starts_on_demand_is_used_again_and_scales_to_zero(stack):
         assert "started for this call" in call(stack, pool).stderr
         drop_pool(stack, pool)
         assert not exists(stack, driver, pool)
+
+
+@test(fronts=None)
+def a_pool_starts_on_demand_is_used_again_and_scales_to_zero(stack):
+    life_of_a_pool(stack, *DRIVERS)
 
 
 @test(fronts=None)
@@ -107,9 +111,8 @@ def full_pools_queue_in_order_and_refuse_in_time(stack):
         who.close()
 
 
-@test(fronts=None)
-def a_worker_that_is_killed_during_a_call_is_evicted(stack):
-    for driver in DRIVERS:
+def killed_worker(stack, *drivers):
+    for driver in drivers:
         pool = make_pool(stack, driver, max_capacity=1, acquire_timeout_sec=60)
         stack.camctl("pool", "set", pool, "call_path=/hang")
         caller = start_call(stack, pool)
@@ -128,6 +131,11 @@ def a_worker_that_is_killed_during_a_call_is_evicted(stack):
 
 
 @test(fronts=None)
+def a_worker_that_is_killed_during_a_call_is_evicted(stack):
+    killed_worker(stack, *DRIVERS)
+
+
+@test(fronts=None)
 def a_call_that_fails_evicts_its_worker(stack):
     pool = make_pool(stack, "exec", max_capacity=1)
     stack.camctl("pool", "set", pool, "call_path=/hang")
@@ -140,9 +148,8 @@ def a_call_that_fails_evicts_its_worker(stack):
     drop_pool(stack, pool)
 
 
-@test(fronts=None)
-def a_killed_manager_leaves_no_orphan_and_touches_nothing_in_use(stack):
-    for driver in DRIVERS:
+def killed_manager(stack, *drivers):
+    for driver in drivers:
         pool, starting = make_pool(stack, driver, max_capacity=3), make_pool(stack, driver, max_capacity=5)
         holder = Holder(stack)
         grants = [holder.acquire(pool) for _ in range(3)]
@@ -172,6 +179,11 @@ def a_killed_manager_leaves_no_orphan_and_touches_nothing_in_use(stack):
         holder.close()
         drop_pool(stack, pool)
         drop_pool(stack, starting)
+
+
+@test(fronts=None)
+def a_killed_manager_leaves_no_orphan_and_touches_nothing_in_use(stack):
+    killed_manager(stack, *DRIVERS)
 
 
 @test(fronts=None)
@@ -297,6 +309,41 @@ def acquire_and_release_without_end_leak_nothing(stack):
 
 
 @test(fronts=None)
+def a_manager_reads_its_configuration_again(stack):
+    pool, manager = make_pool(stack, "exec", max_capacity=1), stack.pids("cam-manager")
+
+    def reloads():
+        return stack.log("manager").count("configuration reloaded"), stack.log("manager").count("configuration not reloaded")
+
+    with open(stack.conf) as f:
+        before = f.read()
+    try:
+        good, bad = reloads()
+        with open(stack.conf, "a") as f:
+            f.write("LOG_LEVEL=loud\n")
+        os.kill(manager[0], signal.SIGHUP)
+        wait_until(lambda: reloads() == (good, bad + 1), what="the refusal")
+        with open(stack.conf, "w") as f:
+            f.write(before.replace("ENABLE_CONTAINER_POOLING=yes", "ENABLE_CONTAINER_POOLING=no"))
+        os.kill(manager[0], signal.SIGHUP)
+        wait_until(lambda: reloads() == (good + 1, bad + 1), what="the reload")
+    finally:
+        with open(stack.conf, "w") as f:
+            f.write(before)
+    holder = Holder(stack)
+    asked = holder.ask(pool, 60000)
+    assert asked["outcome"] == "WAITING", asked
+    time.sleep(2)
+    assert not running(stack, pool), "nothing is started while pooling is off"
+    os.kill(manager[0], signal.SIGHUP)
+    grant = wait_until(lambda: (g := holder.poll(asked["ticket"]))["outcome"] == "GRANTED" and g, what="a worker, once it is on again")
+    assert stack.pids("cam-manager") == manager
+    assert holder.release(grant) == "OK"
+    holder.close()
+    drop_pool(stack, pool)
+
+
+@test(fronts=None)
 def prewarmed_workers_wait_for_the_first_call(stack):
     pool = make_pool(stack, "exec", max_capacity=4, min_idle=2, idle_timeout_sec=0.2)
     wait_until(lambda: len(rows(stack, pool, "idle")) == 2, what="two idle workers")
@@ -335,7 +382,7 @@ def operators_see_and_change_pools_over_the_api(stack, front):
     assert made["max_capacity"] == 50 and made["idle_timeout_sec"] == 300 and made["command"] == ["a", "b c"], made
     assert made["environment"] == ["KEY"] and "secret" not in json.dumps(made), made
     for body, complaint in (({"max_capacity": -1}, "max_capacity"), ({"capacity": 1}, "no property"), ({"driver": "vm"}, "driver"),
-                            ({"command": []}, "check"), ({"max_capacity": "many"}, "integer")):
+                            ({"command": []}, "needs command"), ({"max_capacity": "many"}, "integer")):
         bad = operator.request("PUT", f"/api/pools/{name}", body).expect(400, "BAD_REQUEST")
         assert complaint in bad["detail"], bad
     changed = operator.request("PUT", f"/api/pools/{name}", {"max_capacity": 7}).expect(200)["pool"]

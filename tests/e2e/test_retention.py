@@ -7,8 +7,8 @@ import uuid
 
 from frames import PICTURE, camera, frame, picture, result, rules, settled, spool
 from harness import test, wait_until
-from receivers import settings
-from test_archive import archived, files, objects
+from receivers import configured, settings
+from test_archive import Rclone, archived, files, objects
 
 NOW = "UPDATE camserver.sweeps SET next_run_at = '-infinity' WHERE name = 'expired_rows'"
 
@@ -100,6 +100,32 @@ def without_an_archive_the_spool_keeps_the_image_for_its_class(stack):
     assert left(stack, cam) == (1, 0, 1, 1)
     age(stack, cam, 2)
     becomes(stack, cam, (0, 0, 0, 0))
+    rules(stack)
+
+
+@test(fronts=None)
+def both_archives_lose_what_expires_whichever_is_configured(stack):
+    rclone, cam = Rclone(stack), camera(stack)
+    rules(stack, result(cam, "human", 1))
+    try:
+        settled(stack, frame(stack, cam, 0))
+        archived(stack, cam, 1)
+        with configured(stack, **rclone.options("dav:")):
+            settled(stack, frame(stack, cam, 1))
+            archived(stack, cam, 2)
+            assert len(files(rclone.store)) == 1
+            close_events(stack, cam)
+            # As long as rclone's remote is away its image is not forgotten.
+            rclone.kill_dav()
+            age(stack, cam, 15)
+            becomes(stack, cam, (0, 0, 1, 1))
+            assert len(files(rclone.store)) == 1
+            rclone.start_dav()
+            becomes(stack, cam, (0, 0, 0, 0))
+            assert not files(rclone.store)
+        assert not [d for d, _, _ in os.walk(f"{stack.directory}/archive") if cam in d], "nor is its empty directory kept"
+    finally:
+        rclone.stop()
     rules(stack)
 
 

@@ -2,13 +2,19 @@
 """A model provider for tests: a real HTTP server on loopback that speaks enough of OpenAI's and Ollama's API, and
 misbehaves when the prompt says so: "hang", "fail", "cut", "slow"."""
 
+import contextlib
 import http.server
 import json
+import socket
 import threading
+import time
 
 
 class Upstream:
-    def __init__(self):
+    def __init__(self, delay=0):
+        self.delay = delay  # seconds that an answer takes
+        self.probes = 0     # GETs
+        self.sockets = set()
         self.calls = []  # (path, body, Authorization)
         self.running = self.most = 0
         self.ended_early = 0
@@ -22,6 +28,18 @@ class Upstream:
             def log_message(self, *args):
                 pass
 
+            def setup(self):
+                super().setup()
+                upstream.sockets.add(self.connection)
+
+            def finish(self):
+                upstream.sockets.discard(self.connection)
+                super().finish()
+
+            def do_GET(self):
+                upstream.probes += 1
+                upstream.send(self, {"ok": True})
+
             def do_POST(self):
                 upstream.serve(self)
 
@@ -29,9 +47,26 @@ class Upstream:
             request_queue_size = 1024
             daemon_threads = True
 
-        self.server = Server(("127.0.0.1", 0), Handler)
+            def handle_error(self, *args):
+                pass
+
+        self.server = None
+        self.make = lambda port: Server(("127.0.0.1", port), Handler)
+        self.revive()
         self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+    def revive(self):
+        """Back at the same address."""
+        self.server = self.make(self.server.server_port if self.server else 0)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def die(self):
+        """As a process that is killed: nobody listens, and every connection breaks."""
+        self.server.shutdown()
+        self.server.server_close()
+        for s in list(self.sockets):
+            with contextlib.suppress(OSError):
+                s.shutdown(socket.SHUT_RDWR)
 
     def close(self):
         self.hold.set()
@@ -66,6 +101,7 @@ class Upstream:
             return request.connection.close()
         if prompt == "hang":
             self.hold.wait(60)
+        time.sleep(self.delay)
         if request.path.endswith("/embeddings"):
             return self.send(request, {"object": "list", "model": body["model"],
                                        "data": [{"object": "embedding", "index": 0, "embedding": [0.5, 0.25]}],
