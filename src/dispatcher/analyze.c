@@ -210,6 +210,7 @@ static bool send_to_node(struct job *j, int64_t now)
 {
 	if (router_choose(j->d->router, analyze_model(j->d), &j->route, now) != ROUTE_OK)
 		return false;
+	metrics_add(j->d->metrics, METRIC_CACHE_HITS); /* no question was needed where to */
 	begin_sending(j);
 	send_image(j, j->route.base_url, "/v1/analyze", j->route.http2);
 	return true;
@@ -228,7 +229,7 @@ static void worker_there(void *arg, const struct pool_answer *a)
 	}
 	if (node_open(trouble, clock_ms()))
 		log_warning("pool %s: %s: %s", j->d->analyze.pool, a->error_code, a->reason);
-	node_failed(trouble, NODE_BUSY, (int64_t)a->retry_after_sec * 1000, clock_ms(), (uint32_t)random());
+	node_failed(trouble, NODE_BUSY, job_pool_pause_ms(a), clock_ms(), (uint32_t)random());
 	job_fail_refused(j, a);
 }
 

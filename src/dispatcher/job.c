@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { POOL_PAUSE_MAX_MS = 5000 };
+
 struct job *job_new(struct dispatcher *d, struct lane *lane, PGresult *claim, int row, int permit_column)
 {
 	struct job *j = calloc(1, sizeof *j), **at;
@@ -64,14 +66,21 @@ void job_call_ended(struct job *j, enum call_end end, long retry_after_ms, const
 	j->worker = NULL;
 }
 
+int64_t job_pool_pause_ms(const struct pool_answer *refusal)
+{
+	int64_t asked = (int64_t)refusal->retry_after_sec * 1000;
+
+	return asked < POOL_PAUSE_MAX_MS ? asked : POOL_PAUSE_MAX_MS;
+}
+
 void job_fail_refused(struct job *j, const struct pool_answer *refusal)
 {
 	char error[JOB_ERROR_MAX];
 	int64_t wait = backoff_ms(j->attempt, j->d->backoff_base_ms, j->d->backoff_max_ms, (uint32_t)random());
 
 	snprintf(error, sizeof error, "no worker: %s: %s", refusal->error_code, refusal->reason);
-	if (wait < (int64_t)refusal->retry_after_sec * 1000)
-		wait = (int64_t)refusal->retry_after_sec * 1000;
+	if (wait < job_pool_pause_ms(refusal))
+		wait = job_pool_pause_ms(refusal);
 	job_fail(j, error, wait, false, true);
 }
 

@@ -48,7 +48,9 @@ void job_free(struct job *j);
 /* The call has ended: node or worker are told how, and free. reason: unless it worked. A worker that worked or was only
  * busy is used again, any other is not. */
 void job_call_ended(struct job *j, enum call_end end, long retry_after_ms, const char *reason);
-/* There was no worker to be had: the job waits, at least as long as the pool says, and its attempt does not count. */
+/* How long to leave a pool alone that refused: what it says, but not so long that one that is mended waits. */
+int64_t job_pool_pause_ms(const struct pool_answer *refusal);
+/* There was no worker to be had: the job waits, at least for that pause, and its attempt does not count. */
 void job_fail_refused(struct job *j, const struct pool_answer *refusal);
 /* Hands the failure to commit and frees the job. */
 void job_fail(struct job *j, const char *error, int64_t delay_ms, bool final, bool refund);
