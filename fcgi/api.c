@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fcgi/api.h"
 
+#include "common/clock.h"
 #include "common/ident.h"
 #include "common/json.h"
 #include "common/log.h"
@@ -25,9 +26,11 @@ void api_db_error(struct api *api, struct answer *a, enum db_status status, cons
 		log_warning("%s", e->msg);
 		answer_error(a, "DB_UNAVAILABLE");
 	} else if (is_outdated(state)) {
+		metrics_add(api->metrics, METRIC_DB_ERRORS);
 		log_error("the database schema does not fit this program: %s", e->msg);
 		answer_error(a, "SCHEMA_OUTDATED");
 	} else {
+		metrics_add(api->metrics, METRIC_DB_ERRORS);
 		log_error("database error %s: %s", state, e->msg);
 		answer_error(a, "INTERNAL_ERROR");
 	}
@@ -44,12 +47,14 @@ struct json_object *api_call(struct api *api, struct answer *a, const char *sql,
 	    api->role, or_null(api->identity.token), api->identity.remote_user, or_null(api->identity.session)};
 	struct json_object *object = NULL;
 	PGresult *result = NULL;
+	int64_t start = clock_us();
 	enum db_status status;
 	struct err e;
 
 	for (int i = 0; i < n && i < API_PARAMS_MAX; i++)
 		all[CALLER_PARAMS + i] = params[i];
 	status = api->db_status = db_query(api->db, sql, CALLER_PARAMS + n, all, &result, &e);
+	metrics_observe(api->metrics, HISTOGRAM_DATABASE, clock_us() - start);
 	if (status != DB_OK) {
 		api_db_error(api, a, status, &e);
 	} else if (!PQgetisnull(result, 0, 0)) {

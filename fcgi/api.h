@@ -20,6 +20,10 @@ struct api {
 	struct metrics *metrics;
 	struct media_keys media_keys;
 	struct rclone *rclone; /* NULL until an image comes from there */
+	struct {
+		struct json_object *facts; /* of the last refusal because of the queue; NULL: none */
+		int64_t until;             /* it is good until then, a clock_ms() time */
+	} queue_full;
 	/* of the request at hand */
 	const char *role;
 	struct identity identity;

@@ -68,7 +68,7 @@ static int start_thread(struct thread *t, const struct conf *conf, struct metric
 
 	t->worker = (struct worker){.api = {.conf = conf, .metrics = metrics},
 	    .keeper = keeper,
-	    .relay = relay_new(&cutting_off),
+	    .relay = relay_new(&cutting_off, metrics),
 	    .event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
 	if (t->worker.relay == NULL || t->worker.event_fd < 0)
 		return -1;
@@ -176,6 +176,8 @@ int main(int argc, char **argv)
 	metrics = metrics_open(conf.run_dir, &e);
 	if (metrics == NULL)
 		log_warning("going on without counters: %s", e.msg);
+	metrics_join(metrics, program.name);
+	metrics_gauge_set(metrics, GAUGE_GATEWAY_WAITING_MAX, conf.gateway_threads);
 	keeper = keeper_new(&conf, metrics, &e);
 	if (keeper == NULL) {
 		log_error("%s", e.msg);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Frames come in: the image into the spool, then its row and its job in one database call. */
+ * Frames come in: the image into the spool, then its row and its job in one database call. As the queue fills, answers
+ * come later, and then refusals; so this has a pool of processes of its own (ingest.sock). */
+#include "common/clock.h"
 #include "common/ident.h"
 #include "common/jpeg.h"
 #include "common/log.h"
@@ -7,13 +9,16 @@
 #include "fcgi/frame_lock.h"
 #include "fcgi/handlers.h"
 #include "fcgi/image.h"
+#include "fcgi/pressure.h"
 #include "fcgi/rfc3339.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
-enum { PRIORITY_MAX = 100, NUMBER_MAX = 24 };
+enum { PRIORITY_MAX = 100, NUMBER_MAX = 24, FULL_MS = 500 };
 
 struct frame_request {
 	const char *camera_id;
@@ -75,28 +80,103 @@ static void refused(struct api *api, struct answer *a, const struct frame_reques
 		log_warning("a refused frame stays in the spool: %s", e.msg);
 }
 
-/* With the frame's lock held. */
-static void ingest(struct api *api, const struct request *r, struct answer *a, const struct frame_request *f)
+/* --- backpressure */
+
+static void count_refusal(struct api *api, struct json_object *facts)
 {
+	if (!json_object_object_get_ex(facts, "queue_max", NULL)) {
+		metrics_add(api->metrics, METRIC_FRAMES_REFUSED_CAMERA);
+		return;
+	}
+	metrics_add(api->metrics, METRIC_FRAMES_REFUSED_QUEUE);
+	metrics_add(api->metrics, METRIC_BACKPRESSURE_REJECTIONS_INGEST);
+	json_object_put(api->queue_full.facts);
+	api->queue_full.facts = json_object_get(facts);
+	api->queue_full.until = clock_ms() + FULL_MS;
+}
+
+/* A queue that was full a moment ago is full: refused at once, without a file and without the database. But a frame
+ * that we have already is not turned away when its sender asks again. */
+static bool is_known_full(struct api *api, const struct frame_request *f)
+{
+	char path[SPOOL_PATH_MAX];
+
+	return api->queue_full.facts != NULL && clock_ms() < api->queue_full.until &&
+	       spool_path(api->conf->spool_dir, f->frame_uuid, path, sizeof path) == 0 && access(path, F_OK) != 0;
+}
+
+static void refuse_known(struct api *api, struct answer *a)
+{
+	metrics_add(api->metrics, METRIC_FRAMES_REFUSED_QUEUE);
+	metrics_add(api->metrics, METRIC_BACKPRESSURE_REJECTIONS_INGEST);
+	answer_error_with(a, "QUEUE_FULL", NULL, api->queue_full.facts);
+}
+
+/* How long to wait with the answer of an accepted frame; takes what the database said of the queue out of it. */
+static int64_t delay_of(struct json_object *result)
+{
+	struct backpressure_limits limits = backpressure_default_limits;
+	struct json_object *queue;
+	struct backpressure b;
+
+	if (!json_object_object_get_ex(result, "queue", &queue))
+		return 0;
+	b = backpressure_judge(&limits, pressure_read(queue, &limits));
+	json_object_object_del(result, "queue");
+	return b.delay_ms;
+}
+
+static void delay(struct api *api, struct answer *a, int64_t ms)
+{
+	char text[NUMBER_MAX];
+
+	metrics_add(api->metrics, METRIC_BACKPRESSURE_DELAYED_INGEST);
+	metrics_observe(api->metrics, HISTOGRAM_DELAY_INGEST, ms * 1000);
+	snprintf(text, sizeof text, "%lld", (long long)ms);
+	answer_header(a, "X-Backpressure-Delay-Ms", text);
+	nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+}
+
+static void count_accepted(struct api *api, struct json_object *result)
+{
+	struct json_object *duplicate;
+
+	if (json_object_object_get_ex(result, "duplicate", &duplicate) && !json_object_get_boolean(duplicate))
+		metrics_add(api->metrics, METRIC_FRAMES_ACCEPTED);
+}
+
+/* --- */
+
+/* With the frame's lock held. Returns for how many milliseconds the answer is to be held back. */
+static int64_t ingest(struct api *api, const struct request *r, struct answer *a, const struct frame_request *f)
+{
+	int64_t wait = 0;
 	struct json_object *result;
 	bool existed;
 	struct err e;
 
 	if (spool_write(api->conf->spool_dir, f->frame_uuid, r->body.data, r->body.len, &existed, &e) < 0) {
 		spool_fault(a, &e);
-		return;
+		return 0;
 	}
 	/* The file of the first time stays; another image under its name would be lost without a word. */
 	if (existed && !image_is(api->conf->spool_dir, f->frame_uuid, r->body.data, r->body.len)) {
 		answer_error(a, "FRAME_CONFLICT");
-		return;
+		return 0;
 	}
 	result = api_call(api, a,
 	    API_SQL("frame_ingest(who.user_id, $5::uuid, $6, $7::timestamptz, $8::integer, $9::integer)"), 5,
 	    (const char *[]){f->frame_uuid, f->camera_id, f->captured_at, f->priority, f->bytes});
-	if (result == NULL || strcmp(api_outcome(result), "ACCEPTED") != 0)
+	if (result == NULL || strcmp(api_outcome(result), "ACCEPTED") != 0) {
 		refused(api, a, f, existed);
+	} else {
+		count_accepted(api, result);
+		wait = delay_of(result);
+	}
+	if (result != NULL && strcmp(api_outcome(result), "QUEUE_FULL") == 0)
+		count_refusal(api, result);
 	api_answer(a, result, "ACCEPTED", 202);
+	return wait;
 }
 
 void handle_frame_ingest(struct api *api, struct request *r, struct answer *a)
@@ -110,6 +190,7 @@ void handle_frame_ingest(struct api *api, struct request *r, struct answer *a)
 	struct frame_request f = {0};
 	struct query text;
 	struct err e;
+	int64_t wait;
 	int lock;
 
 	/* Whether they may, the database says; but nobody at all shall not make this host write files. */
@@ -128,6 +209,10 @@ void handle_frame_ingest(struct api *api, struct request *r, struct answer *a)
 		answer_error_with(a, "BAD_REQUEST", e.msg, NULL);
 		return;
 	}
+	if (is_known_full(api, &f)) {
+		refuse_known(api, a);
+		return;
+	}
 	snprintf(f.bytes, sizeof f.bytes, "%zu", r->body.len);
 	/* While the database is away, files would only pile up. */
 	api->db_status = db_connect(api->db, &e);
@@ -140,6 +225,8 @@ void handle_frame_ingest(struct api *api, struct request *r, struct answer *a)
 		spool_fault(a, &e);
 		return;
 	}
-	ingest(api, r, a, &f);
+	wait = ingest(api, r, a, &f);
 	frame_unlock(lock);
+	if (wait > 0)
+		delay(api, a, wait);
 }

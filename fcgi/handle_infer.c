@@ -5,7 +5,9 @@
 #include "common/json.h"
 #include "common/log.h"
 #include "fcgi/forward.h"
+#include "fcgi/pressure.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,26 +112,86 @@ static void refuse(struct answer *a, struct json_object *decision)
 		answer_header(a, "WWW-Authenticate", "Bearer realm=\"camserver\"");
 }
 
+/* Who comes while many wait, waits a little before joining them, or is refused. False: the answer is filled in. */
+static bool admit(struct worker *w, struct request *r, struct answer *a)
+{
+	struct pollfd client = {.fd = r->fcgi->ipcFd, .events = POLLRDHUP};
+	struct backpressure_limits limits;
+	int64_t waiting = permits_waiting(w->keeper->permits, &limits);
+	struct backpressure b = backpressure_judge(&limits, waiting);
+
+	metrics_gauge_set(w->api.metrics, GAUGE_GATEWAY_WAITING_MAX, limits.max);
+	if (b.stage == BACKPRESSURE_OVERLOADED) {
+		struct json_object *facts = json_object_new_object();
+
+		json_object_object_add(facts, "queue", json_object_new_int64(waiting));
+		json_object_object_add(facts, "queue_max", json_object_new_int64(limits.max));
+		answer_error_with(a, "QUEUE_FULL", NULL, facts);
+		json_object_put(facts);
+		metrics_add(w->api.metrics, METRIC_BACKPRESSURE_REJECTIONS_GATEWAY);
+		return false;
+	}
+	if (b.delay_ms > 0) {
+		metrics_add(w->api.metrics, METRIC_BACKPRESSURE_DELAYED_GATEWAY);
+		metrics_observe(w->api.metrics, HISTOGRAM_DELAY_GATEWAY, b.delay_ms * 1000);
+		poll(&client, 1, (int)b.delay_ms);
+	}
+	return true;
+}
+
+static void count_decision(struct worker *w, struct json_object *decision, int64_t waited_us)
+{
+	static const struct {
+		const char *outcome;
+		enum metric metric;
+	} counted[] = {
+	    {"GRANTED", METRIC_PERMITS_GRANTED},
+	    {"RATE_LIMITED", METRIC_PERMITS_REFUSED},
+	    {"CANCELLED", METRIC_PERMITS_CANCELLED},
+	    {"RELEASED", METRIC_PERMITS_CANCELLED},
+	    {"DB_UNAVAILABLE", METRIC_PERMITS_FAILED},
+	    {"SHUTTING_DOWN", METRIC_PERMITS_FAILED},
+	};
+
+	metrics_observe(w->api.metrics, HISTOGRAM_PERMIT_WAIT, waited_us);
+	for (size_t i = 0; decision != NULL && i < sizeof counted / sizeof *counted; i++)
+		if (strcmp(api_outcome(decision), counted[i].outcome) == 0)
+			metrics_add(w->api.metrics, counted[i].metric);
+}
+
 /* Whatever happens between the grant and the end of this function, the permit is given back here. */
 static void call_model(struct worker *w, struct request *r, struct answer *a, const char *model,
     struct json_object *body, enum upstream_call call)
 {
-	struct json_object *ask = new_ask(w), *decision;
+	struct json_object *ask, *decision;
+	struct metrics *metrics = w->api.metrics;
 	char id[UUID_TEXT_LEN + 1];
 	long wait = preferred_wait(r);
+	int64_t start;
 
+	if (!admit(w, r, a))
+		return;
+	ask = new_ask(w);
 	json_object_object_add(ask, "model", json_object_new_string(model));
 	if (!router_knows(w->keeper->router, model, clock_ms()))
 		json_object_object_add(ask, "nodes", json_object_new_boolean(true));
 	if (wait >= 0)
 		json_object_object_add(ask, "wait_ms", json_object_new_int64(wait * 1000));
+	start = clock_us();
+	metrics_gauge_add(metrics, GAUGE_GATEWAY_WAITING, 1);
 	decision = permits_ask(w->keeper->permits, ask, w->event_fd, r->fcgi->ipcFd, id);
+	metrics_gauge_add(metrics, GAUGE_GATEWAY_WAITING, -1);
+	count_decision(w, decision, clock_us() - start);
 	if (decision == NULL) {
 		answer_error(a, "INTERNAL_ERROR");
 	} else if (strcmp(api_outcome(decision), "GRANTED") != 0) {
 		refuse(a, decision);
 	} else {
+		start = clock_us();
+		metrics_gauge_add(metrics, GAUGE_MODEL_CALLS, 1);
 		forward(w, r, a, &(struct forward){.permit = decision, .body = body, .call = call, .wait_sec = wait});
+		metrics_gauge_add(metrics, GAUGE_MODEL_CALLS, -1);
+		metrics_observe(metrics, HISTOGRAM_MODEL_CALL, clock_us() - start);
 		permits_release(w->keeper->permits, id);
 	}
 	json_object_put(decision);

@@ -43,5 +43,6 @@ void handle_suggest(struct api *api, struct request *r, struct answer *a);
 
 void handle_healthz(struct api *api, struct request *r, struct answer *a);
 void handle_readyz(struct api *api, struct request *r, struct answer *a);
+void handle_metrics(struct api *api, struct request *r, struct answer *a);
 
 #endif

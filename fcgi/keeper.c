@@ -18,6 +18,7 @@ enum { WAIT_MAX_MS = 1000, FAREWELL_MS = 2000, FDS_MAX = 4 };
 static const char name[] = "gateway.fcgi";
 
 struct keeper_private {
+	struct metrics *metrics;
 	struct dbq *dbq;
 	struct http *http;
 	struct router_client *nodes;
@@ -67,11 +68,15 @@ static void *run(void *arg)
 {
 	struct keeper *k = arg;
 	struct keeper_private *p = k->private;
+	bool was_connected = false;
 
 	while (!p->ending) {
 		int64_t until;
 
 		dbq_step(p->dbq, clock_ms());
+		if (was_connected && !dbq_connected(p->dbq))
+			metrics_add(p->metrics, METRIC_DB_RECONNECTS_GATEWAY);
+		was_connected = dbq_connected(p->dbq);
 		http_step(p->http);
 		until = permits_tick(k->permits, clock_ms());
 		until = sooner(until, router_client_tick(p->nodes, clock_ms()));
@@ -92,12 +97,14 @@ static int start(struct keeper *k, const struct conf *conf, struct metrics *metr
 	if (p->wake < 0)
 		return err_set(e, "no event descriptor");
 	err_set(e, "out of memory");
+	p->metrics = metrics;
 	p->dbq = dbq_new(conf->database_url, name, (int)conf->db_timeout_ms);
 	p->http = http_new(e);
 	k->router = router_new(false, metrics);
 	if (p->dbq == NULL || p->http == NULL || k->router == NULL)
 		return -1;
 	http_trust(p->http, conf->ca_file);
+	http_meter(p->http, metrics);
 	k->permits = permits_new(conf, p->dbq, p->wake);
 	p->nodes = router_client_new(k->router, p->dbq, p->http, conf->database_url, name);
 	if (conf->enable_container_pooling)

@@ -41,6 +41,7 @@ int main(int argc, char **argv)
 	api.metrics = metrics_open(conf.run_dir, &e);
 	if (api.metrics == NULL)
 		log_warning("going on without counters: %s", e.msg);
+	metrics_join(api.metrics, program.name);
 	if (spool_prepare(conf.spool_dir, &e) < 0)
 		log_warning("no frames can be taken in: %s", e.msg);
 
@@ -55,6 +56,7 @@ int main(int argc, char **argv)
 	status = EXIT_SUCCESS;
 out:
 	rclone_free(api.rclone);
+	json_object_put(api.queue_full.facts);
 	metrics_close(api.metrics);
 	db_free(api.db);
 	buf_free(&body);

@@ -4,6 +4,7 @@
 #include "common/clock.h"
 #include "common/dbq.h"
 #include "common/log.h"
+#include "fcgi/pressure.h"
 #include "fcgi/wakeup.h"
 
 #include <poll.h>
@@ -44,9 +45,10 @@ struct permits {
 	const struct conf *conf;
 	struct dbq *dbq;
 	int wake;             /* of the thread that ticks */
-	pthread_mutex_t lock; /* of entries and stopping; what is below is that thread's own */
+	pthread_mutex_t lock; /* of the next three; what is below is that thread's own */
 	struct entry *entries;
 	bool stopping;
+	struct backpressure_limits limits;
 	char holder[UUID_TEXT_LEN + 1], channel[CHANNEL_LEN + 1];
 	bool in_flight, notified;
 	int64_t poll_at, renew_at, renew_ms, retry_at;
@@ -215,10 +217,22 @@ static void take_array(struct permits *p, struct json_object *o, const char *nam
 		take_answer(p, json_object_array_get_idx(list, i));
 }
 
+static void take_limits(struct permits *p, struct json_object *o)
+{
+	struct json_object *limits;
+
+	if (!json_object_object_get_ex(o, "backpressure", &limits))
+		return;
+	pressure_read(limits, &p->limits);
+	if (p->limits.max < 1)
+		p->limits.max = p->conf->gateway_threads;
+}
+
 static void take_result(struct permits *p, struct json_object *o)
 {
 	struct json_object *ms;
 
+	take_limits(p, o);
 	take_array(p, o, "answers");
 	take_array(p, o, "granted");
 	if (json_object_object_get_ex(o, "renew_ms", &ms))
@@ -351,6 +365,8 @@ struct permits *permits_new(const struct conf *conf, struct dbq *dbq, int wake)
 	p->wake = wake;
 	p->poll_at = INT64_MAX;
 	p->renew_ms = RENEW_FIRST_MS;
+	p->limits = backpressure_default_limits;
+	p->limits.max = conf->gateway_threads;
 	ident_new_uuid(p->holder);
 	c = stpcpy(p->channel, "permit_");
 	for (const char *h = p->holder; *h != '\0'; h++)
@@ -463,6 +479,20 @@ struct json_object *permits_ask(
 		wakeup_drain(event_fd);
 	}
 	return answer;
+}
+
+int64_t permits_waiting(struct permits *p, struct backpressure_limits *ret_limits)
+{
+	int64_t waiting = 0, asking = 0;
+
+	pthread_mutex_lock(&p->lock);
+	for (struct entry *e = p->entries; e != NULL; e = e->next) {
+		waiting += e->state == WAITING;
+		asking += e->state == ASK || e->state == ASKED;
+	}
+	*ret_limits = p->limits;
+	pthread_mutex_unlock(&p->lock);
+	return waiting > 0 ? waiting + asking : 0;
 }
 
 void permits_release(struct permits *p, const char *id)

@@ -8,6 +8,7 @@
 #include "common/conf.h"
 #include "common/dbq.h"
 #include "common/ident.h"
+#include "policy/backpressure.h"
 
 #include <json-c/json.h>
 #include <stdbool.h>
@@ -31,6 +32,10 @@ int64_t permits_tick(struct permits *p, int64_t now);
  * the caller puts back. Whatever it is but GRANTED, there is no permit. event_fd is the thread's own, to wait with. */
 struct json_object *permits_ask(
     struct permits *p, struct json_object *ask, int event_fd, int client_fd, char ret_id[UUID_TEXT_LEN + 1]);
+/* How many callers of this process wait for a permit, and the limits that this is held against:
+ * backpressure_default_limits with as many as there are threads, until the database has said otherwise. Those whose ask
+ * is on its way count only while others wait: most are granted at once. */
+int64_t permits_waiting(struct permits *p, struct backpressure_limits *ret_limits);
 /* The call with this permit is over. Does not wait; the database hears of it at the next chance. */
 void permits_release(struct permits *p, const char *id);
 

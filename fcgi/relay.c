@@ -2,6 +2,7 @@
 #include "fcgi/relay.h"
 
 #include "common/buf.h"
+#include "common/connections.h"
 #include "config.h"
 
 #include <curl/curl.h>
@@ -24,6 +25,7 @@ struct relay {
 	CURLM *multi;
 	CURL *easy;
 	const _Atomic bool *stop;
+	struct metrics *metrics;
 	struct curl_slist *headers;
 	struct buf answer_headers; /* of the upstream, those that are passed on */
 	const struct relay_request *request;
@@ -33,13 +35,14 @@ struct relay {
 	char error[CURL_ERROR_SIZE];
 };
 
-struct relay *relay_new(const _Atomic bool *stop)
+struct relay *relay_new(const _Atomic bool *stop, struct metrics *metrics)
 {
 	struct relay *r = calloc(1, sizeof *r);
 
 	if (r == NULL)
 		return NULL;
 	r->stop = stop;
+	r->metrics = metrics;
 	r->multi = curl_multi_init();
 	r->easy = curl_easy_init();
 	buf_init(&r->answer_headers, HEADERS_MAX);
@@ -192,6 +195,7 @@ static int set_options(struct relay *r, const struct relay_request *q)
 	curl_easy_setopt(r->easy, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_SEC);
 	curl_easy_setopt(r->easy, CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_SEC);
 	curl_easy_setopt(r->easy, CURLOPT_TCP_NODELAY, 1L);
+	connections_count(r->easy, r->metrics);
 	curl_easy_setopt(r->easy, CURLOPT_FRESH_CONNECT, q->fresh ? 1L : 0L);
 	if (q->http2)
 		curl_easy_setopt(r->easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE);

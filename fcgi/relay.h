@@ -4,6 +4,7 @@
 #define CAM_RELAY_H
 
 #include "common/err.h"
+#include "common/metrics.h"
 
 #include <fcgiapp.h>
 #include <stdatomic.h>
@@ -43,8 +44,8 @@ struct relay_result {
 	struct err e;         /* what went wrong unless RELAY_DONE or RELAY_HELD */
 };
 
-/* stop: while true, transfers are cut off. NULL: out of memory. */
-struct relay *relay_new(const _Atomic bool *stop);
+/* stop: while true, transfers are cut off. metrics may be NULL; both must live on. NULL: out of memory. */
+struct relay *relay_new(const _Atomic bool *stop, struct metrics *metrics);
 void relay_free(struct relay *r);
 enum relay_end relay_run(
     struct relay *r, const struct relay_request *request, FCGX_Request *fcgi, struct relay_result *ret);

@@ -35,6 +35,7 @@ static const struct route routes[] = {
     {"GET", "/api/suggest", "viewer", 0, handle_suggest},
     {"GET", "/healthz", NULL, 0, handle_healthz},
     {"GET", "/readyz", NULL, 0, handle_readyz},
+    {"GET", "/metrics", NULL, 0, handle_metrics},
 };
 
 const struct route *route_find(struct request *r, char *ret_allow, size_t allow_size)

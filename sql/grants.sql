@@ -13,7 +13,7 @@ BEGIN
         ('camserver_api', ARRAY[
             'schema_version', 'caller_identify',
             'lease_acquire', 'lease_heartbeat', 'lease_release',
-            'system_status', 'suggest_get',
+            'system_status', 'metrics_snapshot', 'suggest_get',
             'frame_ingest', 'camera_list', 'camera_latest', 'event_list', 'event_get',
             'case_attach', 'case_detach', 'media_find',
             'job_list', 'job_retry', 'job_cancel',

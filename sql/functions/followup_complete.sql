@@ -1,7 +1,8 @@
 -- followup_complete(dispatcher, results): follow-ups that were done take effect. Each element of the jsonb array: job_id,
 -- token, and for archive: driver, path, bytes, sha256; for escalate: what escalate_answered() takes, and the call's permit, which is released.
 -- An element whose token is not current changes nothing. Any other fault of an element fails the whole call: the caller
--- then sends them one by one. Returns jsonb: done and fenced counts, and queued = true if there is more to do now.
+-- then sends them one by one. Returns jsonb: done and fenced counts, how many of each kind are done, and queued = true if
+-- there is more to do now.
 -- Locks: advisory 'camera' of each camera in lock_id order; then the jobs; last those of permit_release.
 CREATE OR REPLACE FUNCTION camserver.followup_complete(p_dispatcher uuid, p_results jsonb) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
@@ -10,6 +11,7 @@ DECLARE
     v_item jsonb;
     v_job inference_jobs%ROWTYPE;
     v_done integer := 0;
+    v_kinds jsonb := '{}';
     v_fenced integer := 0;
     v_queued boolean := false;
     v_permits uuid[] := '{}';
@@ -45,7 +47,8 @@ BEGIN
             PERFORM escalate_answered(v_job.ref_id, v_item);
         END CASE;
         v_done := v_done + 1;
+        v_kinds := v_kinds || jsonb_build_object(v_job.kind, coalesce((v_kinds->>v_job.kind::text)::integer, 0) + 1);
     END LOOP;
     PERFORM permit_release(v_permits, p_dispatcher);
-    RETURN jsonb_build_object('done', v_done, 'fenced', v_fenced, 'queued', v_queued);
+    RETURN v_kinds || jsonb_build_object('done', v_done, 'fenced', v_fenced, 'queued', v_queued);
 END $$;

@@ -1,7 +1,9 @@
 -- frame_ingest(user, uuid, camera, captured_at, priority, bytes): a frame whose image lies in the spool gets its row
 -- and its job, in one go. The same uuid again gives the same answer and changes nothing.
 -- Returns jsonb: outcome ACCEPTED with frame_uuid, job_id, duplicate; UNKNOWN_CAMERA; FRAME_CONFLICT (the uuid is
--- another camera's frame); BAD_CAPTURED_AT (more than 5 min ahead of this clock); QUEUE_FULL with retry_after.
+-- another camera's frame); BAD_CAPTURED_AT (more than 5 min ahead of this clock); QUEUE_FULL with retry_after, and whose:
+-- camera_queue and camera_queue_max, or queue and queue_max with the load in percent (see queue_load). From
+-- backpressure_warning_percent on an ACCEPTED new frame comes with queue, as queue_load has it: the caller delays its answer.
 -- Wakes a dispatcher only if one sleeps: NOTIFY in every transaction would serialise the commits.
 CREATE OR REPLACE FUNCTION camserver.frame_ingest(
     p_user text, p_frame_uuid uuid, p_camera text, p_captured_at timestamptz, p_priority integer, p_image_bytes integer)
@@ -11,6 +13,9 @@ DECLARE
     v_now timestamptz := clock_timestamp();
     v_max integer := setting_number('camera_queue_max');
     v_waiting integer;
+    v_load jsonb;
+    v_percent numeric;
+    v_full jsonb;
     v_frame bigint;
     v_job bigint;
 BEGIN
@@ -24,9 +29,15 @@ BEGIN
     SELECT count(*) INTO v_waiting FROM (
         SELECT 1 FROM inference_jobs WHERE camera_id = p_camera AND kind = 'analyze' AND status IN ('queued', 'waiting', 'running')
         LIMIT v_max) w;
-    IF v_waiting >= v_max AND NOT EXISTS (SELECT 1 FROM frames WHERE frame_uuid = p_frame_uuid) THEN
-        RETURN jsonb_build_object('outcome', 'QUEUE_FULL', 'retry_after', 5, 'camera_queue', v_waiting,
-            'camera_queue_max', v_max);
+    v_load := queue_load();
+    v_percent := (v_load->>'queued')::numeric * 100 / (v_load->>'max')::numeric;
+    IF v_waiting >= v_max THEN
+        v_full := jsonb_build_object('camera_queue', v_waiting, 'camera_queue_max', v_max);
+    ELSIF v_percent >= (v_load->>'overload_percent')::numeric THEN
+        v_full := jsonb_build_object('queue', v_load->'queued', 'queue_max', v_load->'max', 'load_percent', trunc(v_percent, 1));
+    END IF;
+    IF v_full IS NOT NULL AND NOT EXISTS (SELECT 1 FROM frames WHERE frame_uuid = p_frame_uuid) THEN
+        RETURN v_full || jsonb_build_object('outcome', 'QUEUE_FULL', 'retry_after', 5);
     END IF;
 
     INSERT INTO frames (frame_uuid, camera_id, captured_at, received_at, image_bytes)
@@ -46,5 +57,6 @@ BEGIN
     VALUES ('analyze', p_priority, p_camera, v_frame, p_captured_at, setting_number('job_max_attempt'), v_now, v_now)
     RETURNING job_id INTO v_job;
     PERFORM job_wake();
-    RETURN jsonb_build_object('outcome', 'ACCEPTED', 'frame_uuid', p_frame_uuid, 'job_id', v_job, 'duplicate', false);
+    RETURN jsonb_build_object('outcome', 'ACCEPTED', 'frame_uuid', p_frame_uuid, 'job_id', v_job, 'duplicate', false)
+        || CASE WHEN v_percent >= (v_load->>'warning_percent')::numeric THEN jsonb_build_object('queue', v_load) ELSE '{}' END;
 END $$;

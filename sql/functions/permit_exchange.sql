@@ -5,7 +5,7 @@
 --           "session"; any role will do); with "list" it only wants to know the models; with "nodes_of" only the nodes of
 --           that model, as node_candidates gives them; with "nodes" true the answer has them too if it is GRANTED
 -- Returns jsonb: answers (an array, of ask and cancel, in that order), granted and next_ms as permit_poll, renew_ms: how
--- often to renew.
+-- often to renew, backpressure: the limits of those who wait (max of 0: as many as the process has threads).
 -- Locks: permit_lock of all models concerned at once.
 CREATE OR REPLACE FUNCTION camserver.permit_exchange(p_holder uuid, p_news jsonb) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
@@ -16,6 +16,7 @@ DECLARE
     v_ask jsonb;
     v_who record;
     v_polled jsonb;
+    v_limits jsonb;
 BEGIN
     FOR v_ask IN SELECT jsonb_array_elements(p_news->'ask') LOOP
         IF v_ask ? 'nodes_of' THEN
@@ -54,5 +55,9 @@ BEGIN
         v_answers := v_answers || permit_cancel(p_news->'cancel', p_holder);
     END IF;
     v_polled := permit_poll(p_holder);
-    RETURN v_polled || jsonb_build_object('answers', v_answers, 'renew_ms', round(setting_number('permit_ttl_sec') * 1000 / 3));
+    SELECT jsonb_object_agg(CASE name WHEN 'gateway_queue_max' THEN 'max' ELSE replace(name, 'backpressure_', '') END, value::numeric)
+    INTO v_limits FROM settings
+    WHERE name IN ('gateway_queue_max', 'backpressure_warning_percent', 'backpressure_overload_percent', 'backpressure_delay_ms');
+    RETURN v_polled || jsonb_build_object('answers', v_answers, 'renew_ms', round(setting_number('permit_ttl_sec') * 1000 / 3),
+        'backpressure', v_limits);
 END $$;

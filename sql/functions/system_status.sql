@@ -1,5 +1,6 @@
 -- system_status(user): the state of admission as GET /api/system/status answers it: the seed's fields summed
--- over the stream servers (the worst host's load), then each server by itself. Notes that the user is looking.
+-- over the stream servers (the worst host's load), then each server by itself, and the queue of analyses as
+-- queue_load has it. Notes that the user is looking.
 -- A host whose sample is stale is not healthy; a stream server that no host is known of says nothing.
 CREATE OR REPLACE FUNCTION camserver.system_status(p_user text DEFAULT NULL) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
@@ -44,6 +45,7 @@ BEGIN
             'active_modals', active_modals, 'modal_usage', units_used, 'modal_budget', budget,
             'total_units', total_units, 'baseline_units', baseline_units,
             'suggest_units', suggest_units) ORDER BY stream_server_id), '[]'),
+        'queue', queue_load(),
         'time', rfc3339(v_now))
     INTO v_answer FROM servers;
     RETURN v_answer;

@@ -3,13 +3,15 @@
 -- on needs only the row's).
 --   p_reason   joins what is there already: why it stops, then how it ended
 --   p_holder   of a grant
--- Returns the token that counts from now on; NULL: it was not so, nothing changed.
+-- Counts the pool's cold starts and evictions. Returns the token that counts from now on; NULL: it was not so, nothing changed.
 CREATE OR REPLACE FUNCTION camserver.worker_change(p_worker uuid, p_from camserver.worker_state, p_token bigint,
     p_to camserver.worker_state, p_at timestamptz, p_reason text DEFAULT NULL, p_holder uuid DEFAULT NULL)
 RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
 DECLARE
     v_token bigint;
+    v_pool text;
+    v_calls bigint;
 BEGIN
     UPDATE workers SET state = p_to,
         token = CASE WHEN p_to IN ('starting', 'in_use') THEN nextval('worker_token_seq') ELSE token END,
@@ -21,6 +23,11 @@ BEGIN
         ended_at = CASE p_to WHEN 'gone' THEN p_at END,
         reason = left(coalesce(reason || coalesce(E'\n' || p_reason, ''), p_reason), 8000)
     WHERE worker_id = p_worker AND state = p_from AND token = p_token
-    RETURNING token INTO v_token;
+    RETURNING token, pool, calls INTO v_token, v_pool, v_calls;
+    IF p_to = 'in_use' AND v_calls = 1 THEN
+        UPDATE pools SET cold_starts = cold_starts + 1 WHERE name = v_pool;
+    ELSIF p_from = 'in_use' AND p_to IN ('stopping', 'gone') THEN
+        UPDATE pools SET evictions = evictions + 1 WHERE name = v_pool;
+    END IF;
     RETURN v_token;
 END $$;

@@ -3,10 +3,15 @@
 
 #include <time.h>
 
-int64_t clock_ms(void)
+int64_t clock_us(void)
 {
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+int64_t clock_ms(void)
+{
+	return clock_us() / 1000;
 }

@@ -6,5 +6,6 @@
 #include <stdint.h>
 
 int64_t clock_ms(void);
+int64_t clock_us(void);
 
 #endif

@@ -2,6 +2,7 @@
 #include "common/http.h"
 
 #include "common/buf.h"
+#include "common/connections.h"
 #include "config.h"
 
 #include <stdio.h>
@@ -34,6 +35,7 @@ struct http {
 	struct http_transfer *active, *free;
 	size_t n_free;
 	const char *ca_file;
+	struct metrics *metrics;
 };
 
 struct http *http_new(struct err *e)
@@ -52,6 +54,11 @@ struct http *http_new(struct err *e)
 void http_trust(struct http *h, const char *ca_file)
 {
 	h->ca_file = ca_file;
+}
+
+void http_meter(struct http *h, struct metrics *m)
+{
+	h->metrics = m;
 }
 
 CURLM *http_multi(struct http *h)
@@ -207,6 +214,7 @@ static void set_options(struct http_transfer *t, const struct http_request *r)
 	curl_easy_setopt(t->easy, CURLOPT_USERAGENT, "camserver/" PACKAGE_VERSION);
 	if (t->http->ca_file != NULL && *t->http->ca_file != '\0')
 		curl_easy_setopt(t->easy, CURLOPT_CAINFO, t->http->ca_file);
+	connections_count(t->easy, t->http->metrics);
 	if (r->method != NULL)
 		curl_easy_setopt(t->easy, CURLOPT_CUSTOMREQUEST, r->method);
 	if (r->user != NULL) {

@@ -5,6 +5,7 @@
 #define CAM_HTTP_H
 
 #include "common/err.h"
+#include "common/metrics.h"
 
 #include <curl/curl.h>
 #include <stdbool.h>
@@ -62,6 +63,8 @@ typedef void http_done(void *arg, const struct http_answer *answer);
 struct http *http_new(struct err *e);
 /* Certificates that are trusted instead of the system's; NULL or "": those. ca_file must live on. */
 void http_trust(struct http *h, const char *ca_file);
+/* Connections are counted from now on; m must live on. */
+void http_meter(struct http *h, struct metrics *m);
 /* Transfers under way are cancelled. */
 void http_free(struct http *h);
 /* For curl_multi_poll(). */

@@ -35,7 +35,7 @@
 	X(DB_ERRORS, "db_errors", "camserver_database_errors_total", "", \
 	    "Statements that the database refused and that no program expected to be refused.") \
 	X(DB_RECONNECTS, "db_reconnects", "camserver_database_reconnects_total", "program=\"camserver.fcgi\"", \
-	    "Lost database connections that were made again, by program.") \
+	    "Database connections that were lost and made again, by program.") \
 	X(DB_RECONNECTS_GATEWAY, "db_reconnects_gateway", "camserver_database_reconnects_total", \
 	    "program=\"gateway.fcgi\"", "") \
 	X(DB_RECONNECTS_DISPATCHER, "db_reconnects_dispatcher", "camserver_database_reconnects_total", \

@@ -190,6 +190,7 @@ void doctor_sockets(struct doctor *d)
 		return;
 	check_socket(d, "camserver.sock", "camserver-fcgi");
 	check_socket(d, "media.sock", "camserver-media");
+	check_socket(d, "ingest.sock", "camserver-ingest");
 	check_socket(d, "gateway.sock", "camserver-gateway");
 }
 

@@ -192,7 +192,11 @@ static void box_written(struct dispatcher *d, struct outbox *box, PGresult *resu
 {
 	switch (settle(box, result)) {
 	case WRITTEN:
-		count(d, PQgetvalue(result, 0, 0), "done", METRIC_JOBS_DONE);
+		if (box == &d->results)
+			count(d, PQgetvalue(result, 0, 0), "done", METRIC_JOBS_DONE);
+		count(d, PQgetvalue(result, 0, 0), "archive", METRIC_JOBS_DONE_ARCHIVE);
+		count(d, PQgetvalue(result, 0, 0), "notify", METRIC_JOBS_DONE_NOTIFY);
+		count(d, PQgetvalue(result, 0, 0), "escalate", METRIC_JOBS_DONE_ESCALATE);
 		count(d, PQgetvalue(result, 0, 0), "fenced", METRIC_FENCED_WRITES);
 		claim_again(d); /* and there may be something to do about it */
 		break;

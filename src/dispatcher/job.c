@@ -11,6 +11,12 @@
 
 enum { POOL_PAUSE_MAX_MS = 5000 };
 
+/* 0 analyze, then the follow-ups: the order in which metrics.h has them, too. */
+static int kind_of(const struct job *j)
+{
+	return j->lane == &j->d->analyze.lane ? 0 : 1 + (int)(j->lane - j->d->followups.lanes);
+}
+
 struct job *job_new(struct dispatcher *d, struct lane *lane, PGresult *claim, int row, int permit_column)
 {
 	struct job *j = calloc(1, sizeof *j), **at;
@@ -30,6 +36,9 @@ struct job *job_new(struct dispatcher *d, struct lane *lane, PGresult *claim, in
 		at = &(*at)->next;
 	*at = j;
 	lane->held++;
+	j->claimed_us = clock_us();
+	if (kind_of(j) > 0) /* analyses are counted with their claim */
+		metrics_add(d->metrics, (enum metric)((int)METRIC_JOBS_CLAIMED + kind_of(j)));
 	return j;
 }
 
@@ -40,6 +49,8 @@ void job_free(struct job *j)
 	while (*at != j)
 		at = &(*at)->next;
 	*at = j->next;
+	metrics_observe(j->d->metrics, (enum metric_histogram)((int)HISTOGRAM_JOB_ANALYZE + kind_of(j)),
+	    clock_us() - j->claimed_us);
 	j->lane->held--;
 	if (j->state == JOB_SENDING)
 		j->lane->sending--;
@@ -88,6 +99,8 @@ void job_fail(struct job *j, const char *why, int64_t delay_ms, bool final, bool
 {
 	char error[JOB_ERROR_MAX];
 
+	if (!refund)
+		metrics_add(j->d->metrics, (enum metric)((int)METRIC_JOBS_FAILED + kind_of(j)));
 	/* A node's words, cut anywhere: made into text that the database takes. */
 	snprintf(error, sizeof error, "%s", why);
 	ident_clean(error);

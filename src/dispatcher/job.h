@@ -20,6 +20,7 @@ struct job {
 	struct dispatcher *d;
 	struct lane *lane;
 	enum job_state state;
+	int64_t claimed_us;
 	int64_t id, token;
 	unsigned attempt;
 	char frame_uuid[UUID_TEXT_LEN + 1]; /* "" for a job without a frame */

@@ -69,10 +69,12 @@ static void watch_connection(struct dispatcher *d, bool *was_connected)
 
 	if (connected == *was_connected)
 		return;
-	if (connected)
+	if (connected) {
 		log_info("connected to the database");
-	else
+	} else {
 		log_warning("%s", dbq_fault(d->db));
+		metrics_add(d->metrics, METRIC_DB_RECONNECTS_DISPATCHER);
+	}
 	sd_notifyf(0, "STATUS=%s", connected ? "working" : dbq_fault(d->db));
 	*was_connected = connected;
 }

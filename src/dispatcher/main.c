@@ -157,6 +157,7 @@ int main(int argc, char **argv)
 	d.metrics = metrics_open(d.conf.run_dir, &e);
 	if (d.metrics == NULL)
 		log_warning("going on without counters: %s", e.msg);
+	metrics_join(d.metrics, program.name);
 	d.signal_fd = open_signals();
 	srandom((unsigned)getpid() ^ (unsigned)clock_ms());
 	if (d.signal_fd < 0 || curl_global_init(CURL_GLOBAL_DEFAULT) != 0 ||
@@ -167,6 +168,7 @@ int main(int argc, char **argv)
 		goto out;
 	}
 	http_trust(d.http, d.conf.ca_file);
+	http_meter(d.http, d.metrics);
 	loop_run(&d, reload);
 	log_info("stopped");
 	status = EXIT_SUCCESS;

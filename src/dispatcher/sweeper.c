@@ -4,6 +4,8 @@
 #include "common/json.h"
 #include "common/log.h"
 
+#include <string.h>
+
 enum { INTERVAL_MS = 2000 };
 
 static void swept(void *arg, PGresult *result, const char *error)
@@ -26,6 +28,10 @@ static void swept(void *arg, PGresult *result, const char *error)
 	(void)json_get_int64(json, "count", &count, NULL);
 	if (name != NULL) {
 		d->sweeper.due = 0; /* something was due; perhaps more is */
+		if (strcmp(name, "jobs") == 0)
+			metrics_add_n(d->metrics, METRIC_JOBS_RESCUED, (uint64_t)count);
+		else if (strcmp(name, "leases") == 0)
+			metrics_add_n(d->metrics, METRIC_LEASES_SWEPT, (uint64_t)count);
 		if (fault != NULL)
 			log_error("sweep %s failed: %s", name, fault);
 		else

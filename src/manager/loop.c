@@ -40,10 +40,12 @@ static void watch_connection(struct manager *m, bool *was_connected)
 
 	if (connected == *was_connected)
 		return;
-	if (connected)
+	if (connected) {
 		log_info("connected to the database");
-	else
+	} else {
 		log_warning("%s", dbq_fault(m->db));
+		metrics_add(m->metrics, METRIC_DB_RECONNECTS_MANAGER);
+	}
 	sd_notifyf(0, "STATUS=%s", connected ? "working" : dbq_fault(m->db));
 	*was_connected = connected;
 }

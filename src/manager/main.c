@@ -116,6 +116,10 @@ int main(int argc, char **argv)
 		goto out;
 	status = EXIT_FAILURE;
 	ident_new_uuid(m.id);
+	m.metrics = metrics_open(m.conf.run_dir, &e);
+	if (m.metrics == NULL)
+		log_warning("going on without counters: %s", e.msg);
+	metrics_join(m.metrics, program.name);
 	if (open_all(&m, &e) < 0) {
 		log_error("%s", e.msg);
 		goto out;
@@ -133,6 +137,7 @@ out:
 	dbq_free(m.ear);
 	dbq_free(m.db);
 	workers_free(&m);
+	metrics_close(m.metrics);
 	close_fd(m.exit_fd);
 	close_fd(m.signal_fd);
 	close_fd(m.lock_fd);

@@ -9,6 +9,7 @@
 #include "common/dbq.h"
 #include "common/http.h"
 #include "common/ident.h"
+#include "common/metrics.h"
 
 #include <json-c/json.h>
 #include <stdbool.h>
@@ -73,6 +74,7 @@ struct manager {
 	struct conf conf;
 	struct dbq *db, *ear;
 	struct http *http;
+	struct metrics *metrics;
 	int signal_fd, exit_fd; /* exit_fd: an epoll of all pidfds */
 	int lock_fd;
 	char id[UUID_TEXT_LEN + 1]; /* of this process start */

@@ -145,6 +145,7 @@ static void told_failure(void *arg, PGresult *result, const char *error)
 static void tell_failure(struct manager *m, struct worker *w, const char *why)
 {
 	log_warning("worker %s of pool %s: the start failed: %s", w->id, worker_text(w, "pool"), why);
+	metrics_add(m->metrics, METRIC_WORKERS_FAILED);
 	(void)dbq_submit(m->db, "SELECT camserver.worker_failed($1, $2, $3, $4)", 4,
 	    (const char *[]){m->id, w->id, w->token, why}, told_failure, w);
 }
@@ -167,6 +168,7 @@ static void told_ready(void *arg, PGresult *result, const char *error)
 		/* Not wanted any more? Then the next sync says so. */
 		if (w->phase == WORKER_PROBING)
 			w->phase = WORKER_READY;
+		metrics_add(w->manager->metrics, METRIC_WORKERS_READY);
 		return;
 	}
 	log_warning("worker %s: cannot tell that it is ready: %s", w->id, error);
@@ -237,6 +239,7 @@ static void told_end(void *arg, PGresult *result, const char *error)
 
 	w->telling = false;
 	if (result != NULL && PQresultStatus(result) == PGRES_TUPLES_OK) {
+		metrics_add(w->manager->metrics, METRIC_WORKERS_ENDED);
 		worker_free(w->manager, w);
 		return;
 	}

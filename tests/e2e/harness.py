@@ -181,10 +181,15 @@ class Stack:
         return sorted(found)
 
     def workers(self, pool):
-        """The processes of one pool of camserver.fcgi: fcgi, or fcgi-media."""
-        parent = open(f"{self.directory}/{pool}.pid").read().strip()
-        return [pid for pid in self.pids("camserver.fcgi")
-                if open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[1] == parent]
+        """The processes of one pool of camserver.fcgi: fcgi, fcgi-media or fcgi-ingest."""
+        parent, found = open(f"{self.directory}/{pool}.pid").read().strip(), []
+        for pid in self.pids("camserver.fcgi"):
+            try:
+                if open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[1] == parent:
+                    found.append(pid)
+            except OSError:
+                continue  # it has just ended
+        return found
 
     def log(self, name):
         return open(f"{self.directory}/log/{name}.log").read()

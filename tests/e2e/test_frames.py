@@ -315,7 +315,7 @@ def messages_in_both_languages(stack, front):
 @test()
 def while_the_database_is_away_no_frame_is_taken(stack, front):
     camera, client = camera_of(stack), sender(stack, front)
-    workers = len(stack.workers("fcgi"))
+    workers = len(stack.workers("fcgi-ingest"))
     sent = [str(uuid.uuid4()) for _ in range(5 * workers)]
     post(client, camera).expect(202)
     stack.stack("stop", "pg")

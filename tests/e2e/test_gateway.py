@@ -250,7 +250,7 @@ def a_waiter_killed_stands_in_nobody_s_way(stack, front):
 def a_thousand_waiters(stack, front):
     """Bounded memory, few database calls however many wait, each served in order or told that its time is up."""
     waiting, token = 1000, stack.token("viewer")
-    with setting(stack, "permit_queue_caller_max", 5000), provider(stack, requests=200, window_ms=1000, concurrent=20) as up:
+    with setting(stack, "permit_queue_caller_max", 5000), setting(stack, "gateway_queue_max", 5000), provider(stack, requests=200, window_ms=1000, concurrent=20) as up:
         model, results = up.models[0], []
 
         def ask(n):

@@ -56,7 +56,7 @@ SELECT is((SELECT count(*)::integer FROM camserver.archive_objects JOIN camserve
 SELECT throws_ok($$SELECT pg_temp.complete('archive', '{"driver": "tape", "path": "x", "bytes": 1, "sha256": "zz"}')$$, '23514', NULL,
     'nonsense fails the call');
 SELECT is(pg_temp.jobs('archive', 'running'), 1, 'and the job runs on');
-SELECT is(pg_temp.complete('archive', :'stored'), '{"done": 1, "fenced": 0, "queued": false}', 'it is stored');
+SELECT is(pg_temp.complete('archive', :'stored'), '{"archive": 1, "done": 1, "fenced": 0, "queued": false}', 'it is stored');
 SELECT is(pg_temp.complete('archive', :'stored'), '{"done": 0, "fenced": 1, "queued": false}', 'once');
 SELECT is(pg_temp.jobs('archive', 'queued'), 0, 'where it belongs: nothing more to do');
 SELECT camserver.archive_queue(frame_id) FROM camserver.frames WHERE frame_uuid = pg_temp.u(1) \g /dev/null

@@ -18,7 +18,7 @@ CREATE TEMP TABLE roles AS SELECT unnest(ARRAY['camserver_api', 'camserver_dispa
 CREATE TEMP TABLE allowed (role text, name text);
 INSERT INTO allowed SELECT 'camserver_api', unnest(ARRAY['schema_version', 'caller_identify', 'lease_acquire',
     'lease_heartbeat', 'lease_release',
-    'system_status', 'suggest_get', 'frame_ingest', 'camera_list', 'camera_latest', 'event_list', 'event_get',
+    'system_status', 'metrics_snapshot', 'suggest_get', 'frame_ingest', 'camera_list', 'camera_latest', 'event_list', 'event_get',
     'case_attach', 'case_detach', 'media_find',
     'job_list', 'job_retry', 'job_cancel', 'permit_exchange', 'limits_show', 'limits_set', 'pool_list', 'pool_put',
     'node_list', 'node_put', 'node_report']);

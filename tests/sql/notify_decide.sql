@@ -115,7 +115,7 @@ SELECT pg_temp.clear(), pg_temp.tell('a.human'), pg_temp.claim(), pg_temp.fail(t
 SELECT is(pg_temp.told(), 'a.human dead(it is down) 2 x1', 'a delivery was given up');
 SELECT is(pg_temp.tell('a.human'), 1, 'which starts no cooldown');
 SELECT pg_temp.claim() \g /dev/null
-SELECT is(pg_temp.deliver(), '{"done":1,"fenced":0,"queued":true}', 'one that arrives');
+SELECT is(pg_temp.deliver(), '{"notify":1,"done":1,"fenced":0,"queued":true}', 'one that arrives');
 SELECT is(pg_temp.told(), 'a.human dead(it is down) 2 x1, a.human sent 2 x1', 'is sent');
 SELECT ok((SELECT sent_at BETWEEN now() AND clock_timestamp() FROM camserver.notifications WHERE state = 'sent'), 'at that time');
 SELECT is(pg_temp.tell('a.human'), 0, 'and starts one');

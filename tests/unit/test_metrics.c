@@ -220,7 +220,7 @@ static void many_processes_lose_nothing(void **state)
 /* All find a file that is none of ours. If two made a new one each, the first would count into a lost file. */
 static void a_foreign_file_is_replaced_once(void **state)
 {
-	enum { ROUNDS = 20 };
+	enum { ROUNDS = 4 };
 	pid_t pids[PROCESSES];
 	char path[UNIT_PATH_MAX];
 	int status;

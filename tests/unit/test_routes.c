@@ -43,6 +43,7 @@ FAKE(handle_system_status)
 FAKE(handle_suggest)
 FAKE(handle_healthz)
 FAKE(handle_readyz)
+FAKE(handle_metrics)
 
 static struct request r;
 static char allow[64];

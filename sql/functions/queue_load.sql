@@ -1,0 +1,33 @@
+-- queue_load(): how many analyses wait, and the limits that backpressure holds them against. The number may be
+-- queue_count_ms old: whoever finds it older counts anew, one at a time, to max at most; nobody waits for that.
+-- Returns jsonb: queued (also those that wait for another attempt), max, warning_percent and overload_percent (of max,
+-- from which requests are delayed and refused), delay_ms (the longest delay). Internal.
+-- Locks: the row of queue_count, skipped if taken.
+CREATE OR REPLACE FUNCTION camserver.queue_load() RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
+DECLARE
+    v_now timestamptz := clock_timestamp();
+    v_counted_at timestamptz;
+    v_queued integer;
+    v_max integer;
+    v_fresh_ms integer;
+    v_limits jsonb;
+BEGIN
+    SELECT max(value) FILTER (WHERE name = 'ingest_queue_max'), max(value) FILTER (WHERE name = 'queue_count_ms'),
+        jsonb_object_agg(replace(name, 'backpressure_', ''), value::numeric) FILTER (WHERE name LIKE 'backpressure_%')
+    INTO STRICT v_max, v_fresh_ms, v_limits FROM settings
+    WHERE name IN ('ingest_queue_max', 'queue_count_ms', 'backpressure_warning_percent', 'backpressure_overload_percent',
+        'backpressure_delay_ms');
+    SELECT queued, counted_at INTO v_queued, v_counted_at FROM queue_count;
+    IF v_counted_at <= v_now - v_fresh_ms * interval '1 ms' THEN
+        PERFORM 1 FROM queue_count FOR UPDATE SKIP LOCKED;
+        IF FOUND THEN
+            SELECT count(*) INTO v_queued FROM (
+                (SELECT 1 FROM inference_jobs WHERE status = 'queued' AND kind = 'analyze' LIMIT v_max)
+                UNION ALL
+                (SELECT 1 FROM inference_jobs WHERE status = 'waiting' AND kind = 'analyze' LIMIT v_max)) w;
+            UPDATE queue_count SET queued = v_queued, counted_at = v_now;
+        END IF;
+    END IF;
+    RETURN v_limits || jsonb_build_object('queued', v_queued, 'max', v_max);
+END $$;
