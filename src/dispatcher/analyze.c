@@ -319,11 +319,12 @@ static void submit_claim(struct dispatcher *d, size_t n, size_t calls)
 				  (const char *[]){d->id, n_text, analyze_model(d), calls_text}, claimed, d) == 0;
 }
 
-/* Twice as many as may be sent at once, so that images are at hand; not one by one, but when half is used up. Under
- * limits, what may be sent. */
+/* Twice as many as may be sent at once, so that images are at hand; not one by one, but when half is used up. Results
+ * on their way to the database count only when they pile up. Under limits, what may be sent. */
 static void claim(struct dispatcher *d, int64_t now)
 {
-	size_t held = d->analyze.lane.held + commit_pending(d), max = 2 * d->analyze.lane.inflight_max;
+	size_t max = 2 * d->analyze.lane.inflight_max, pending = commit_pending(d);
+	size_t held = d->analyze.lane.held + (pending > max ? pending - max : 0);
 	size_t calls = d->analyze.lane.held < d->analyze.lane.inflight_max
 			   ? d->analyze.lane.inflight_max - d->analyze.lane.held
 			   : 0;

@@ -17,6 +17,7 @@
 
 #include <curl/curl.h>
 
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,7 @@
 #include <unistd.h>
 
 /* Of notifications so many that one receiver that hangs does not keep the others from hearing. */
-enum { NOTIFY_INFLIGHT = 32, ESCALATE_INFLIGHT = 2 };
+enum { NOTIFY_INFLIGHT = 32, ESCALATE_INFLIGHT = 2, HEAP_KEPT = 16 * 1024 * 1024 };
 
 static int arg_count;
 static char **arg_values;
@@ -141,6 +142,8 @@ int main(int argc, char **argv)
 
 	arg_count = argc;
 	arg_values = argv;
+	/* Images come and go: without this every one of them is given back to the kernel and faulted in again. */
+	mallopt(M_TRIM_THRESHOLD, HEAP_KEPT);
 	if (program_start(&program, argc, argv, 0, &d.conf, &status) < 0)
 		goto out;
 	status = EXIT_FAILURE;
