@@ -104,7 +104,7 @@ static int start(struct keeper *k, const struct conf *conf, struct metrics *metr
 	if (p->dbq == NULL || p->http == NULL || k->router == NULL)
 		return -1;
 	http_trust(p->http, conf->ca_file);
-	http_count(p->http, metrics);
+	http_meter(p->http, metrics);
 	k->permits = permits_new(conf, p->dbq, p->wake);
 	p->nodes = router_client_new(k->router, p->dbq, p->http, conf->database_url, name);
 	if (conf->enable_container_pooling)

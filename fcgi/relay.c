@@ -2,7 +2,7 @@
 #include "fcgi/relay.h"
 
 #include "common/buf.h"
-#include "common/sockets.h"
+#include "common/connections.h"
 #include "config.h"
 
 #include <curl/curl.h>
@@ -179,7 +179,6 @@ static int set_options(struct relay *r, const struct relay_request *q)
 	curl_easy_setopt(r->easy, CURLOPT_URL, q->url);
 	curl_easy_setopt(r->easy, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(r->easy, CURLOPT_NOSIGNAL, 1L);
-	sockets_count(r->easy, r->metrics);
 	curl_easy_setopt(r->easy, CURLOPT_ERRORBUFFER, r->error);
 	curl_easy_setopt(r->easy, CURLOPT_HTTPHEADER, r->headers);
 	curl_easy_setopt(r->easy, CURLOPT_POST, 1L);
@@ -196,6 +195,7 @@ static int set_options(struct relay *r, const struct relay_request *q)
 	curl_easy_setopt(r->easy, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_SEC);
 	curl_easy_setopt(r->easy, CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_SEC);
 	curl_easy_setopt(r->easy, CURLOPT_TCP_NODELAY, 1L);
+	connections_count(r->easy, r->metrics);
 	curl_easy_setopt(r->easy, CURLOPT_FRESH_CONNECT, q->fresh ? 1L : 0L);
 	if (q->http2)
 		curl_easy_setopt(r->easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE);

@@ -44,8 +44,7 @@ struct relay_result {
 	struct err e;         /* what went wrong unless RELAY_DONE or RELAY_HELD */
 };
 
-/* stop: while true, transfers are cut off. metrics counts the connections; it may be NULL, and must live on. NULL: out
- * of memory. */
+/* stop: while true, transfers are cut off. metrics may be NULL; both must live on. NULL: out of memory. */
 struct relay *relay_new(const _Atomic bool *stop, struct metrics *metrics);
 void relay_free(struct relay *r);
 enum relay_end relay_run(

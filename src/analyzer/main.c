@@ -3,6 +3,7 @@
  * without a trained model, so that a fresh install works with nothing else. Tests script it to fail. */
 #include "analyzer/analyzer.h"
 #include "analyzer/options.h"
+#include "analyzer/selfcheck.h"
 #include "analyzer/server.h"
 #include "common/clock.h"
 #include "common/log.h"
@@ -77,14 +78,22 @@ static void reload(struct analyzer *a)
 		log_info("script reloaded");
 }
 
-/* Until SIGTERM or SIGINT. All threads have these signals blocked. */
-static void serve(struct analyzer *a, const sigset_t *signals)
+/* Until SIGTERM or SIGINT. All threads have these signals blocked. The watchdog, where there is one, hears three times
+ * in its period that requests are answered. */
+static void serve(struct analyzer *a, const sigset_t *signals, const struct options *options, unsigned port)
 {
+	uint64_t watchdog_us = 0;
+	struct timespec pause;
 	int which = 0;
 
+	sd_watchdog_enabled(0, &watchdog_us);
+	pause = (struct timespec){
+	    .tv_sec = (time_t)(watchdog_us / 3000000), .tv_nsec = (long)(watchdog_us / 3 % 1000000 * 1000)};
 	sd_notify(0, "READY=1");
 	while (which != SIGTERM && which != SIGINT) {
-		which = sigwaitinfo(signals, NULL);
+		which = watchdog_us > 0 ? sigtimedwait(signals, NULL, &pause) : sigwaitinfo(signals, NULL);
+		if (which < 0 && watchdog_us > 0 && selfcheck(&options->address, port))
+			sd_notify(0, "WATCHDOG=1");
 		if (which == SIGHUP) {
 			sd_notify(0, "RELOADING=1");
 			reload(a);
@@ -121,7 +130,7 @@ int main(int argc, char **argv)
 		goto out;
 	}
 	log_address(&options, server_port(server));
-	serve(&a, &signals);
+	serve(&a, &signals, &options, server_port(server));
 	eventfd_write(a.stop_fd, 1);
 	server_stop(server);
 	log_info("stopped");

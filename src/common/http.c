@@ -2,7 +2,7 @@
 #include "common/http.h"
 
 #include "common/buf.h"
-#include "common/sockets.h"
+#include "common/connections.h"
 #include "config.h"
 
 #include <stdio.h>
@@ -56,7 +56,7 @@ void http_trust(struct http *h, const char *ca_file)
 	h->ca_file = ca_file;
 }
 
-void http_count(struct http *h, struct metrics *m)
+void http_meter(struct http *h, struct metrics *m)
 {
 	h->metrics = m;
 }
@@ -201,7 +201,6 @@ static void set_options(struct http_transfer *t, const struct http_request *r)
 	curl_easy_setopt(t->easy, CURLOPT_URL, r->url);
 	curl_easy_setopt(t->easy, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(t->easy, CURLOPT_NOSIGNAL, 1L);
-	sockets_count(t->easy, t->http->metrics);
 	curl_easy_setopt(t->easy, CURLOPT_ERRORBUFFER, t->error);
 	curl_easy_setopt(t->easy, CURLOPT_WRITEFUNCTION, take_answer);
 	curl_easy_setopt(t->easy, CURLOPT_WRITEDATA, t);
@@ -215,6 +214,7 @@ static void set_options(struct http_transfer *t, const struct http_request *r)
 	curl_easy_setopt(t->easy, CURLOPT_USERAGENT, "camserver/" PACKAGE_VERSION);
 	if (t->http->ca_file != NULL && *t->http->ca_file != '\0')
 		curl_easy_setopt(t->easy, CURLOPT_CAINFO, t->http->ca_file);
+	connections_count(t->easy, t->http->metrics);
 	if (r->method != NULL)
 		curl_easy_setopt(t->easy, CURLOPT_CUSTOMREQUEST, r->method);
 	if (r->user != NULL) {

@@ -63,8 +63,8 @@ typedef void http_done(void *arg, const struct http_answer *answer);
 struct http *http_new(struct err *e);
 /* Certificates that are trusted instead of the system's; NULL or "": those. ca_file must live on. */
 void http_trust(struct http *h, const char *ca_file);
-/* Counts the connections in m, which may be NULL and must outlive h. */
-void http_count(struct http *h, struct metrics *m);
+/* Connections are counted from now on; m must live on. */
+void http_meter(struct http *h, struct metrics *m);
 /* Transfers under way are cancelled. */
 void http_free(struct http *h);
 /* For curl_multi_poll(). */

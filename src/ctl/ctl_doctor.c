@@ -261,6 +261,19 @@ static void check_pools(struct doctor *d)
 	PQclear(r);
 }
 
+static void check_nodes(struct doctor *d)
+{
+	PGresult *r = ask(d, "nodes",
+	    "SELECT name, base_url, coalesce(reason, 'it fails') FROM camserver.node_list WHERE state = 'ejected'");
+
+	if (r == NULL)
+		return;
+	for (int i = 0; i < PQntuples(r); i++)
+		found(d, FINDING_WARNING, "nodes", "look at that node; camctl node list shows how the programs find it",
+		    "node %s (%s) is ejected: %s", PQgetvalue(r, i, 0), PQgetvalue(r, i, 1), PQgetvalue(r, i, 2));
+	PQclear(r);
+}
+
 static void check_channels(struct doctor *d)
 {
 	PGresult *r =
@@ -276,7 +289,7 @@ static void check_channels(struct doctor *d)
 }
 
 static void (*const database_checks[])(struct doctor *d) = {check_clock, check_dispatchers, check_jobs, check_sweeps,
-    check_transactions, check_health, check_pools, check_channels};
+    check_transactions, check_health, check_nodes, check_pools, check_channels};
 
 static void (*const host_checks[])(struct doctor *d) = {
     doctor_spool, doctor_archive, doctor_sockets, doctor_media_key, doctor_node, doctor_web_server};

@@ -358,3 +358,23 @@ def camctl_node(stack):
     finally:
         stack.camctl("node", "remove", name)
     assert stack.camctl("node", "remove", name, check=False).returncode == 1
+
+
+@test(fronts=("lighttpd",), needs=("plain",))
+def open_connections_are_counted_and_used_again(stack, front):
+    token = stack.token("viewer")
+
+    def connections():
+        text = front.client().get("/metrics").body.decode()
+        values = [float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line.startswith("camserver_pool_connections")]
+        return sum(values)
+
+    one = Upstream()
+    with provider(stack) as up, nodes(stack, up.models[0], [one]):
+        before = connections()
+        crowd = Crowd(front, token, up.models[0], 4, 100)
+        crowd.join()
+        assert all(a[0] == 200 for a in crowd.answers), crowd.answers[:3]
+        opened = connections()
+        assert before < opened <= before + 100, (before, opened)
+    # The node's end of each of them is gone; the next transfer of each thread finds out.

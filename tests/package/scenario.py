@@ -8,7 +8,6 @@ import os
 import re
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -18,9 +17,8 @@ top, state = sys.argv[1:3]
 root = f"{state}/root"
 log = open(f"{state}/scenario.log", "w", buffering=1)
 STEPS = []
-ENABLED = ["cam-dispatcher", "cam-manager", "camserver-analyzer", "camserver-fcgi", "camserver-gateway", "camserver-media"]
-if os.path.exists(f"{top}/systemd/camserver-ingest.service.in"):
-    ENABLED.append("camserver-ingest")
+ENABLED = ["cam-dispatcher", "cam-manager", "camserver-analyzer", "camserver-fcgi", "camserver-gateway",
+           "camserver-ingest", "camserver-media"]
 SCORE_MAX = {"cam-manager": 3.0}  # whose workers are what the operator says; all others 2.0
 ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
 
@@ -84,7 +82,7 @@ class Machine:
         return json.loads(self.out(command))
 
     def sql(self, statement):
-        return self.out(f"runuser -u postgres -- psql -XAtq camserver -c {shlex.quote(statement)}")
+        return self.out(f"cd / && runuser -u postgres -- psql -XAtq camserver -c {shlex.quote(statement)}")
 
 
 m = Machine()
@@ -107,36 +105,13 @@ def wait_for_health():
 
 
 def take_lease():
+    wait_until(lambda: not m.json("curl -s http://127.0.0.1/api/system/status").get("servers", [{}])[0].get("level") == "overload",
+               what="the end of an overload")
     answer = m.json("""rm -f jar; curl -s -c jar -b jar -H 'Content-Type: application/json' -d '{"camera_id":"lobby","quality":"sub"}'"""
                     " http://127.0.0.1/api/modal/lease")
     assert answer.get("lease_id"), answer
-    m.out(f"curl -sf -c jar -b jar -X POST http://127.0.0.1/api/modal/lease/{answer['lease_id']}/heartbeat")
+    m.out(f"curl -sf -c jar -b jar -d '' http://127.0.0.1/api/modal/lease/{answer['lease_id']}/heartbeat")
     m.out(f"curl -sf -c jar -b jar -X DELETE http://127.0.0.1/api/modal/lease/{answer['lease_id']}")
-
-
-def feed(n, camera="lobby", start=0):
-    """n pictures of the drawn entrance by HTTP, as a camera would; returns the uuids."""
-    return m.out(f"""
-        set -e
-        [ -e token ] || camctl token create nvr --role ingest 2>/dev/null | tail -n 1 >token
-        for i in $(seq {start} {start + n - 1}); do
-            camctl demo-cameras --draw f.jpg --camera entrance --at $i >/dev/null
-            curl -sf -H "Authorization: Bearer $(cat token)" -H 'Content-Type: image/jpeg' --data-binary @f.jpg \
-                "http://127.0.0.1/api/frames?camera_id={camera}&captured_at=$(date -u +%Y-%m-%dT%H:%M:%S.%3NZ)" | jq -r .frame_uuid
-        done""").split()
-
-
-def see_an_event(camera):
-    """Feeds frames until there is an event, and gets its best picture by link, which the web server sends itself."""
-    m.out(f"camctl camera add {camera}")
-    frames = feed(14, camera)
-    assert len(frames) == 14
-    events = wait_until(lambda: m.json(f"curl -s 'http://127.0.0.1/api/events?camera_id={camera}'")["events"], what="an event")
-    assert events[0]["primary_event"], events
-    link = m.out(f"camctl media link {events[0]['best_frame_uuid']}")
-    assert m.out(f"curl -s -o picture.jpg -w '%{{http_code}} %{{content_type}}' '{link}'") == "200 image/jpeg"
-    assert m.out("head -c 2 picture.jpg | od -An -tx1").split() == ["ff", "d8"]
-    assert m.out("curl -s -o page -w '%{http_code}' http://127.0.0.1/console/") == "200"
 
 
 @step
@@ -153,7 +128,8 @@ def the_readme_leads_from_apt_to_an_event_in_under_ten_commands():
         assert done.returncode == 0 or command.startswith("camctl doctor"), (command, done.stdout[-2000:], done.stderr[-2000:])
         memory["last"] = done.stdout
         if i == 0:  # a machine that runs tests is loaded, and streams would be refused for it
-            m.out("camctl setting set overload_cpu_percent 100")
+            m.out("mkdir /srv/proc && cp /proc/stat /proc/meminfo /srv/proc/ && echo PROC_DIR=/srv/proc >>/etc/camserver/camserver.conf"
+                  " && systemctl reload cam-dispatcher && systemctl restart cam-dispatcher && camctl setting set recover_hold_sec 1")
     assert '"primary_event"' in memory["last"], memory["last"]
     assert m.sh("camctl doctor", check=False).returncode == 0, problems()
 
@@ -175,7 +151,7 @@ def services_run_as_their_own_user_without_privileges():
 def units_are_valid_and_within_their_scores():
     for unit in [*ENABLED, "camserver-rclone"]:
         done = m.sh(f"systemd-analyze verify --man=no {unit}.service", check=False)
-        assert unit not in done.stderr, done.stderr
+        assert not [x for x in done.stderr.splitlines() if unit in x and "/usr/bin/rclone is not executable" not in x], done.stderr
         line = m.out(f"systemd-analyze security --no-pager {unit}.service | tail -n 1")
         score = float(re.search(r"(\d+\.\d)", line).group(1))
         print(f"# {unit}: {score} (at most {SCORE_MAX.get(unit, 2.0)})")
@@ -189,20 +165,25 @@ def the_journal_has_fields():
                for r in rows), rows[:3]
 
 
+def autopkgtest(name):
+    shutil.copytree(f"{top}/debian/tests", f"{root}/root/tests", dirs_exist_ok=True)
+    print("".join(f"# {line}\n" for line in m.out(f"tests/{name}").splitlines() if line.startswith("ok: ")), end="")
+
+
 @step
 def lighttpd_lease_frame_and_event():
     m.out("camctl camera add lobby display_name=Lobby")
-    take_lease()
-    see_an_event("behind_lighttpd")
+    autopkgtest("lighttpd")
 
 
 @step
 def apache_lease_frame_and_event():
     m.out("apt-get install -qy apache2 libapache2-mod-xsendfile", env={"RUNLEVEL": "1"})
-    m.out("systemctl stop lighttpd; a2enconf camserver && systemctl restart apache2")
-    wait_until(lambda: m.sh("curl -sf http://127.0.0.1/healthz", check=False).returncode == 0, what="Apache")
-    take_lease()
-    see_an_event("behind_apache")
+    autopkgtest("apache")
+
+
+@step
+def back_to_lighttpd():
     m.out("a2disconf camserver && systemctl disable --now apache2 && systemctl start lighttpd")
     wait_for_health()
 
@@ -269,7 +250,8 @@ def newer_deb():
 @step
 def an_upgrade_with_a_running_queue_loses_nothing():
     newer = newer_deb()
-    m.out("camctl camera add busy && echo '# kept' >>/etc/camserver/camserver.conf")
+    m.out("camctl camera add busy && echo '# kept' >>/etc/camserver/camserver.conf"
+          " && camctl token create nvr --role ingest 2>/dev/null | tail -n 1 >token")
     before = int(m.sql("SELECT count(*) FROM camserver.frames"))
     # Frames come in all the while: those that were accepted must all be analysed.
     feeder = subprocess.Popen(
@@ -279,7 +261,8 @@ def an_upgrade_with_a_running_queue_loses_nothing():
         while [ ! -e stop ]; do
             curl -s -w ' %{http_code}\\n' -H "Authorization: Bearer $(cat token)" -H 'Content-Type: image/jpeg' --data-binary @b.jpg \
                 "http://127.0.0.1/api/frames?camera_id=busy&captured_at=$(date -u +%Y-%m-%dT%H:%M:%S.%3NZ)"
-        done >answers"""])
+            sleep 0.02
+        done >answers 2>/dev/null"""])
     try:
         wait_until(lambda: int(m.sql("SELECT count(*) FROM camserver.frames WHERE camera_id = 'busy'")) > 20, what="a running queue")
         m.out(f"apt-get install -qy ./camserver_{newer}.deb")
