@@ -8,6 +8,8 @@
 #include "dispatcher/commit.h"
 #include "dispatcher/counters.h"
 #include "common/http.h"
+#include "common/pool_client.h"
+#include "common/router_client.h"
 #include "dispatcher/followups.h"
 #include "dispatcher/janitor.h"
 #include "dispatcher/membership.h"
@@ -23,12 +25,24 @@
 
 enum { FINISH_MS = 7000, STOP_MS = 10000 };
 
+static int64_t router_tick(struct dispatcher *d, int64_t now)
+{
+	return router_client_tick(d->router_client, now);
+}
+
+static int64_t pools_tick(struct dispatcher *d, int64_t now)
+{
+	return pool_client_tick(d->pools, now);
+}
+
 static int64_t (*const ticks[])(struct dispatcher *d, int64_t now) = {
     membership_tick,
     sampler_tick,
     sweeper_tick,
     counters_tick,
     janitor_tick,
+    router_tick,
+    pools_tick,
     analyze_tick,
     followups_tick,
     commit_tick,
@@ -69,7 +83,7 @@ static void watch_connection(struct dispatcher *d, bool *was_connected)
 static void wait_once(struct dispatcher *d, int64_t until)
 {
 	const int fds[] = {d->signal_fd, tasks_fd(d->tasks)};
-	const struct dbq *const dbs[] = {d->db, d->ear};
+	const struct dbq *const dbs[] = {d->db, d->ear, router_client_ear(d->router_client), pool_client_ear(d->pools)};
 
 	waiting_once(d->http, fds, sizeof fds / sizeof *fds, dbs, sizeof dbs / sizeof *dbs, until);
 }
@@ -87,7 +101,8 @@ static void go_on_stopping(struct dispatcher *d, int64_t since)
 		analyze_abort(d);
 		followups_abort(d);
 	}
-	if (analyze_idle(d) && followups_idle(d) && (commit_pending(d) == 0 || !dbq_connected(d->db)) &&
+	if (analyze_idle(d) && followups_idle(d) &&
+	    ((commit_pending(d) == 0 && pool_client_idle(d->pools)) || !dbq_connected(d->db)) &&
 	    !d->membership.stopping)
 		membership_stop(d);
 }
