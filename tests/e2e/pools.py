@@ -81,13 +81,17 @@ class Podman(Engine):
         if len(run) > 50:  # podman's limit
             run = f"/var/tmp/camserver-podman-{zlib.crc32(self.base.encode()):08x}"
             shutil.rmtree(run, ignore_errors=True)
-            atexit.register(shutil.rmtree, run, ignore_errors=True)
+        self.run = run
         self.command = ["podman", "--root", f"{self.base}/root", "--runroot", run, "--storage-driver", "vfs"]
         self.build_image(f"{stack.prefix}/sbin/cam-analyzer")
         self.serve(*self.command, "system", "service", "--time=0", f"unix://{self.socket}")
 
     def end(self):
         subprocess.run(self.command + ["rm", "-af", "-t", "0"], env=self.environment, capture_output=True)
+
+    def stop(self):
+        super().stop()
+        shutil.rmtree(self.run, ignore_errors=True)
 
 
 class Dockerd(Engine):
