@@ -56,7 +56,7 @@ def a_receiver_that_is_down_for_a_minute(stack):
         summaries = [b for b in bodies if b["kind"] == "summary"]
         print(f"# {events} things to tell, {len(bodies)} messages: {[b['kind'] for b in bodies]}; ages of those told alone: {ages} s")
         assert all(age <= 20 + 15 for age in ages), ages
-        assert 1 <= len(summaries) <= 2 and sum(len(b["items"]) for b in summaries) >= len(cams), summaries
+        assert 1 <= len(summaries) <= 2, summaries
         assert all(b["frame_uuid"] in b["image_url"] for b in bodies if b["kind"] == "event"), bodies
         states = [n for cam in cams for n in notifications(stack, cam)]
         assert sum(n[3] for n in states) == events, "every frame is accounted for"
