@@ -305,6 +305,34 @@ def setting_up_again_changes_nothing():
 
 
 @step
+def a_database_elsewhere_by_changing_one_line():
+    """A second cluster under the host's name stands for another host: nothing of it is reached as the local postgres."""
+    m.out("pg_createcluster 15 elsewhere -p 5433 --start && cp /etc/camserver/camserver.conf conf.before")
+    m.out("sed -i 's|^DATABASE_URL=.*|DATABASE_URL=postgresql://camtest:5433/camserver|' /etc/camserver/camserver.conf")
+    told = m.sh("dpkg-reconfigure camserver")
+    assert "setup --sql" in told.stdout + told.stderr, told.stdout + told.stderr
+    m.out("/usr/libexec/camserver/setup --sql | (cd / && runuser -u postgres -- psql -Xq -p 5433 -v ON_ERROR_STOP=1 postgres)")
+    m.out("dpkg-reconfigure camserver && systemctl restart 'cam*.service' && camctl camera add lobby")
+    wait_for_health()
+    take_lease()
+    assert m.out("cd / && runuser -u postgres -- psql -XAtq -p 5433 camserver -c 'SELECT count(*) FROM camserver.ended_leases'") == "1"
+    m.out("cp conf.before /etc/camserver/camserver.conf && systemctl restart 'cam*.service' && pg_dropcluster --stop 15 elsewhere")
+    wait_for_health()
+
+
+@step
+def a_backup_is_restored_as_the_manual_says():
+    events, frames = m.sql("SELECT count(*) FROM camserver.events"), m.sql("SELECT count(*) FROM camserver.frames")
+    m.out("cd / && runuser -u postgres -- pg_dump -Fc camserver >/root/camserver.dump && systemctl stop 'cam*.service'")
+    m.out("cd / && runuser -u postgres -- dropdb camserver && runuser -u postgres -- createdb -O camserver_admin camserver"
+          " && runuser -u postgres -- pg_restore -d camserver </root/camserver.dump")
+    m.out("dpkg-reconfigure camserver && systemctl start " + " ".join(ENABLED))
+    wait_for_health()
+    assert (m.sql("SELECT count(*) FROM camserver.events"), m.sql("SELECT count(*) FROM camserver.frames")) == (events, frames)
+    take_lease()
+
+
+@step
 def rclone_serves_loopback_with_its_password_only():
     m.out("apt-get install -qy rclone && systemctl start camserver-rclone")
     code = "curl -s -o /dev/null -w '%{http_code}' -X POST http://127.0.0.1:5572/rc/noopauth"
