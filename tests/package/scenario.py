@@ -333,6 +333,20 @@ def a_backup_is_restored_as_the_manual_says():
 
 
 @step
+def workers_run_in_the_sandbox_and_outlive_their_manager():
+    m.out("echo ENABLE_CONTAINER_POOLING=yes >>/etc/camserver/camserver.conf && systemctl restart cam-manager")
+    m.out("camctl pool add thumbs command=/usr/sbin/cam-analyzer call_path=/v1/capabilities max_capacity=2 min_idle=1")
+    assert "supported_primary_events" in wait_until(lambda: m.sh("camctl pool call thumbs", check=False).stdout, what="a worker")
+    workers = "pgrep -u camserver -x cam-analyzer | sort"
+    before = m.out(workers)
+    assert len(before.split()) == 2, before  # the service's and the pool's
+    m.out("systemctl restart cam-manager")
+    wait_for_health()
+    assert "supported_primary_events" in wait_until(lambda: m.sh("camctl pool call thumbs", check=False).stdout, what="a worker")
+    assert m.out(workers) == before
+
+
+@step
 def rclone_serves_loopback_with_its_password_only():
     m.out("apt-get install -qy rclone && systemctl start camserver-rclone")
     code = "curl -s -o /dev/null -w '%{http_code}' -X POST http://127.0.0.1:5572/rc/noopauth"
