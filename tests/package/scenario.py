@@ -365,7 +365,10 @@ def removal_leaves_the_data_and_the_web_server():
     assert m.out("ls /etc/camserver/camserver.conf /etc/camserver/media.key")
     assert m.out("systemctl is-active lighttpd") == "active"
     assert not m.sh("pgrep -u camserver -a", check=False).stdout
-    m.out("rm -f jar; apt-get install -qy ./camserver_*+next.deb && lighttpd-enable-mod camserver; systemctl restart lighttpd")
+    # Back again while PostgreSQL is away: that must not fail, and says what is to be done.
+    done = m.sh("systemctl stop postgresql; apt-get install -qy ./camserver_*+next.deb")
+    assert "dpkg-reconfigure camserver" in done.stdout + done.stderr, done.stdout
+    m.out("systemctl start postgresql; lighttpd-enable-mod camserver; systemctl restart lighttpd; dpkg-reconfigure camserver")
     wait_for_health()
     assert m.sql("SELECT count(*) FROM camserver.events") == events
     take_lease()
