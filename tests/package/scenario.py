@@ -305,6 +305,15 @@ def setting_up_again_changes_nothing():
 
 
 @step
+def the_doctor_sees_a_wrong_password_and_its_fix_helps():
+    m.sql("ALTER ROLE camserver_dispatcher PASSWORD 'another'")
+    found = problems()
+    assert [f["check"] for f in found] == ["roles"] and "dpkg-reconfigure camserver" in found[0]["fix"], found
+    m.out("dpkg-reconfigure camserver")
+    wait_for_health()
+
+
+@step
 def a_database_elsewhere_by_changing_one_line():
     """A second cluster under the host's name stands for another host: nothing of it is reached as the local postgres."""
     m.out("pg_createcluster 15 elsewhere -p 5433 --start && cp /etc/camserver/camserver.conf conf.before")
