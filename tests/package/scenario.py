@@ -344,7 +344,7 @@ def a_backup_is_restored_as_the_manual_says():
 @step
 def workers_run_in_the_sandbox_and_outlive_their_manager():
     m.out("echo ENABLE_CONTAINER_POOLING=yes >>/etc/camserver/camserver.conf && systemctl restart cam-manager")
-    m.out("camctl pool add thumbs command=/usr/sbin/cam-analyzer call_path=/v1/capabilities max_capacity=2 min_idle=1")
+    m.out("camctl pool add thumbs command=/usr/sbin/cam-analyzer call_path=/v1/capabilities max_capacity=1")
     assert "supported_primary_events" in wait_until(lambda: m.sh("camctl pool call thumbs", check=False).stdout, what="a worker")
     workers = "pgrep -u camserver -x cam-analyzer | sort"
     before = m.out(workers)
