@@ -5,7 +5,7 @@ import os
 
 from harness import CAMERAS, interleave, rss_kb, wait_until
 
-INFLIGHT = 32
+INFLIGHT = 64
 
 
 def fill(bench, n):

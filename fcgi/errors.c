@@ -29,6 +29,7 @@ static const struct error_def errors[] = {
     {"UNKNOWN_MODEL", 404, 0, "指定されたモデルは存在しません", "There is no such model."},
     {"UNKNOWN_PROVIDER", 404, 0, "指定されたプロバイダーは存在しません", "There is no such provider."},
     {"UNKNOWN_POOL", 404, 0, "指定されたプールは存在しません", "There is no such pool."},
+    {"UNKNOWN_SERVER", 404, 0, "指定された配信サーバーは存在しません", "There is no such stream server."},
     {"UNKNOWN_NODE", 404, 0, "指定されたノードは存在しません", "There is no such node."},
     {"NO_FRAME", 404, 0, "このカメラの画像はありません", "There is no image of this camera."},
     {"IMAGE_GONE", 404, 0, "この画像は既に削除されています", "The image is no longer kept."},

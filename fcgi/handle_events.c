@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Events: a page of the list, and one with its frames. */
 #include "common/ident.h"
+#include "fcgi/console.h"
 #include "fcgi/handlers.h"
 #include "fcgi/rfc3339.h"
 
@@ -42,7 +43,8 @@ static int check(
 	return 0;
 }
 
-void handle_event_list(struct api *api, struct request *r, struct answer *a)
+/* A page of the list, as this statement makes it of the query's parameters; NULL after filling in the error answer. */
+static struct json_object *list(struct api *api, struct request *r, struct answer *a, const char *sql)
 {
 	struct query_param q[PARAMS] = {
 	    [CAMERA_ID] = {"camera_id", NULL},
@@ -60,19 +62,27 @@ void handle_event_list(struct api *api, struct request *r, struct answer *a)
 	struct err e;
 
 	if (!api_query(r, a, &text, q, PARAMS))
-		return;
+		return NULL;
 	if (check(q, since, before, &e) < 0) {
 		answer_error_with(a, "BAD_REQUEST", e.msg, NULL);
-		return;
+		return NULL;
 	}
 	for (size_t i = 0; i < PARAMS; i++)
 		params[i] = q[i].value;
-	api_answer(a,
-	    api_call(api, a,
-		API_SQL("event_list($5, $6, $7::camserver.event_state, $8::integer, $9::timestamptz, $10::timestamptz,"
-			" $11::integer, $12)"),
-		PARAMS, params),
-	    "OK", 200);
+	return api_call(api, a, sql, PARAMS, params);
+}
+
+#define LIST_PARAMS \
+	"$5, $6, $7::camserver.event_state, $8::integer, $9::timestamptz, $10::timestamptz, $11::integer, $12"
+
+void handle_event_list(struct api *api, struct request *r, struct answer *a)
+{
+	api_answer(a, list(api, r, a, API_SQL("event_list(" LIST_PARAMS ")")), "OK", 200);
+}
+
+void handle_console_events(struct api *api, struct request *r, struct answer *a)
+{
+	console_answer(api, r, a, list(api, r, a, API_SQL("console_events(who.user_id, who.role, " LIST_PARAMS ")")));
 }
 
 void handle_event_get(struct api *api, struct request *r, struct answer *a)

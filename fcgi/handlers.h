@@ -38,6 +38,13 @@ void handle_pool_list(struct api *api, struct request *r, struct answer *a);
 void handle_pool_get(struct api *api, struct request *r, struct answer *a);
 void handle_pool_put(struct api *api, struct request *r, struct answer *a);
 
+void handle_server_put(struct api *api, struct request *r, struct answer *a);
+
+void handle_console_live(struct api *api, struct request *r, struct answer *a);
+void handle_console_events(struct api *api, struct request *r, struct answer *a);
+void handle_console_event(struct api *api, struct request *r, struct answer *a);
+void handle_console_operations(struct api *api, struct request *r, struct answer *a);
+
 void handle_system_status(struct api *api, struct request *r, struct answer *a);
 void handle_suggest(struct api *api, struct request *r, struct answer *a);
 

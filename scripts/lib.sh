@@ -41,10 +41,10 @@ install_packages() {
 
 # What it takes to build and run.
 PACKAGES_RUN=(autoconf automake make gcc libc6-dev pkg-config libfcgi-dev libpq-dev libjson-c-dev libcurl4-openssl-dev
-	uuid-dev libssl-dev libsystemd-dev libmicrohttpd-dev libturbojpeg0-dev libyaml-dev postgresql lighttpd spawn-fcgi multiwatch curl util-linux)
+	uuid-dev libssl-dev libsystemd-dev libmicrohttpd-dev libturbojpeg0-dev libyaml-dev postgresql lighttpd lighttpd-mod-deflate libjs-chart.js spawn-fcgi multiwatch curl util-linux)
 # What the tests take on top.
 PACKAGES_TEST=(libcmocka-dev python3-aiosmtpd postgresql-15-pgtap postgresql-server-dev-15 apache2 python3 python3-psycopg2 python3-pil wrk xz-utils openssl
-	libapache2-mod-xsendfile rclone podman runc prometheus libfaketime man-db python3-jsonschema python3-yaml)
+	libapache2-mod-xsendfile rclone podman runc prometheus libfaketime man-db python3-jsonschema python3-yaml chromium fonts-noto-cjk)
 # What ./check package takes on top.
 PACKAGES_PACKAGE=(build-essential debhelper devscripts dpkg-dev po-debconf lintian debootstrap systemd-container autopkgtest)
 # And what the benchmark is measured against.

@@ -17,6 +17,7 @@ BEGIN
             'frame_ingest', 'camera_list', 'camera_latest', 'event_list', 'event_get',
             'case_attach', 'case_detach', 'media_find',
             'job_list', 'job_retry', 'job_cancel',
+            'console_live', 'console_events', 'console_event', 'console_operations', 'server_put',
             'permit_exchange', 'limits_show', 'limits_set',
             'pool_list', 'pool_put', 'node_list', 'node_put', 'node_report',
             'worker_acquire', 'worker_poll', 'worker_leave', 'worker_release', 'worker_evict', 'worker_heartbeat']),

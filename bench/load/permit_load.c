@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Callers of the gateway without HTTP: CALLERS threads ask for a permit and give it back, through the gateway's own
- * permits.c, on bench1 ... benchM in turn.
+ * keeper, on bench1 ... benchM in turn.
  *   permit_load CALLERS SECONDS MODELS DATABASE_URL */
 #include "common/log.h"
-#include "fcgi/permits.h"
+#include "fcgi/keeper.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -13,7 +13,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-static struct permits *permits;
+static struct keeper *keeper;
 static long models;
 static _Atomic long count, turn, refused;
 static _Atomic bool stop;
@@ -30,10 +30,10 @@ static void *run(void *arg)
 		snprintf(model, sizeof model, "bench%ld", 1 + turn++ % models);
 		json_object_object_add(ask, "model", json_object_new_string(model));
 		json_object_object_add(ask, "session", json_object_new_string(session));
-		answer = permits_ask(permits, ask, event_fd, -1, id);
+		answer = permits_ask(keeper->permits, ask, event_fd, -1, id);
 		if (json_object_object_get_ex(answer, "outcome", &outcome) &&
 		    strcmp(json_object_get_string(outcome), "GRANTED") == 0) {
-			permits_release(permits, id);
+			permits_release(keeper->permits, id);
 			count++;
 		} else if (refused++ == 0 && !stop) {
 			fprintf(stderr, "permit_load: %s\n", json_object_to_json_string(answer));
@@ -48,7 +48,7 @@ int main(int argc, char **argv)
 {
 	long callers = argc == 5 ? atol(argv[1]) : 0;
 	pthread_t *ids = calloc((size_t)callers, sizeof *ids);
-	struct conf conf = {.db_timeout_ms = 5000};
+	struct conf conf = {.db_timeout_ms = 5000, .ca_file = ""};
 	double seconds;
 	struct err e;
 
@@ -60,8 +60,8 @@ int main(int argc, char **argv)
 	models = atol(argv[3]);
 	conf.database_url = argv[4];
 	log_open("permit_load", LOG_LEVEL_WARNING);
-	permits = permits_new(&conf, &e);
-	if (permits == NULL) {
+	keeper = keeper_new(&conf, NULL, &e);
+	if (keeper == NULL) {
 		fprintf(stderr, "permit_load: %s\n", e.msg);
 		return 1;
 	}
@@ -74,6 +74,6 @@ int main(int argc, char **argv)
 	stop = true;
 	for (long i = 0; i < callers; i++)
 		pthread_join(ids[i], NULL);
-	permits_free(permits);
+	keeper_free(keeper);
 	return 0;
 }

@@ -9,92 +9,74 @@
 -- Locks: advisory 'camera' of each camera in lock_id order; then the jobs; then 'escalate'; 'suggest'; last
 -- those of permit_release.
 CREATE OR REPLACE FUNCTION camserver.analysis_complete(p_dispatcher uuid, p_results jsonb) RETURNS jsonb
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
 DECLARE
     v_now timestamptz;
-    v_lock integer;
     v_item record;
-    v_frame bigint;
-    v_event bigint;
-    v_case text;
+    v_ended bigint[]; -- by their tokens
+    v_tokens bigint[] := '{}'; -- of those with a detection, in the order of their frames, and the events of these
+    v_events bigint[] := '{}';
+    v_frames bigint[];
     v_followups integer := 0;
-    v_done integer := 0;
-    v_fenced integer := 0;
-    v_offers jsonb := '{}'; -- the best of each camera
-    v_offer record;
-    v_permits uuid[] := '{}';
 BEGIN
-    FOR v_lock IN
+    PERFORM pg_advisory_xact_lock(lock_class('camera'), l.lock_id) FROM (
         SELECT DISTINCT c.lock_id
         FROM jsonb_to_recordset(p_results) AS r (job_id bigint) JOIN inference_jobs j USING (job_id) JOIN cameras c USING (camera_id)
-        ORDER BY c.lock_id
-    LOOP
-        PERFORM pg_advisory_xact_lock(lock_class('camera'), v_lock);
-    END LOOP;
+        ORDER BY c.lock_id) l;
     v_now := clock_timestamp();
+    SELECT job_complete(array_agg(r.job_id), array_agg(r.token), '{analyze}') INTO v_ended
+    FROM jsonb_to_recordset(p_results) AS r (job_id bigint, token bigint);
 
     FOR v_item IN
         SELECT r.*, j.camera_id, j.captured_at, j.frame_id
-        FROM jsonb_to_recordset(p_results) AS r (job_id bigint, token bigint, result jsonb, schema_version text,
-            detected boolean, primary_event text, unknown_flag boolean, severity smallint, confidence real,
-            count_hint integer, blur_score real, tags jsonb, retention_class retention_class, retention_reason text,
-            best_score double precision, suggest_score numeric, hazard boolean, archive boolean, escalate boolean,
-            notify_rule text, permit uuid)
-        LEFT JOIN inference_jobs j USING (job_id)
+        FROM jsonb_to_recordset(p_results) AS r (job_id bigint, token bigint, detected boolean, primary_event text, severity smallint,
+            confidence real, best_score double precision, retention_class retention_class, retention_reason text)
+        JOIN inference_jobs j USING (job_id)
+        WHERE r.detected AND r.token = ANY (v_ended)
         ORDER BY j.camera_id, j.captured_at, j.job_id
     LOOP
-        IF v_item.permit IS NOT NULL THEN
-            v_permits := v_permits || v_item.permit;
-        END IF;
-        UPDATE inference_jobs j SET status = 'done', finished_at = v_now, last_error = NULL,
-            locked_by = NULL, locked_token = NULL, locked_at = NULL, deadline_at = NULL
-        WHERE j.job_id = v_item.job_id AND j.locked_token = v_item.token AND j.status = 'running' AND j.kind = 'analyze';
-        IF NOT FOUND THEN
-            v_fenced := v_fenced + 1;
-            CONTINUE;
-        END IF;
-
-        v_event := NULL;
-        v_case := NULL;
-        IF v_item.detected THEN
-            v_event := event_apply(v_item.camera_id, v_item.frame_id, v_item.captured_at, v_item.primary_event, v_item.severity,
-                v_item.confidence, v_item.best_score, v_item.retention_class, v_item.retention_reason);
-            SELECT case_id INTO v_case FROM events WHERE event_id = v_event;
-        END IF;
-        UPDATE frames SET analyzed = true, analyzed_at = v_now, detected = v_item.detected,
-            primary_event = v_item.primary_event, unknown_flag = v_item.unknown_flag, severity = v_item.severity,
-            confidence = v_item.confidence, count_hint = v_item.count_hint, blur_score = v_item.blur_score,
-            result_json = v_item.result, tags_json = v_item.tags, event_id = v_event,
-            retention_class = CASE WHEN v_case IS NULL THEN v_item.retention_class ELSE 'case' END,
-            retention_reason = CASE WHEN v_case IS NULL THEN v_item.retention_reason ELSE 'case' END,
-            retention_before = CASE WHEN v_case IS NOT NULL THEN
-                jsonb_build_object('class', v_item.retention_class, 'reason', v_item.retention_reason) END
-        WHERE frame_id = v_item.frame_id;
-
-        DELETE FROM frame_tags WHERE frame_id = v_item.frame_id;
-        INSERT INTO frame_tags (frame_id, tag_id, tag_group)
-        SELECT v_item.frame_id, t.tag_id, coalesce(s.tag_group, split_part(t.tag_id, '.', 1))
-        FROM (SELECT DISTINCT jsonb_array_elements_text(v_item.tags) AS tag_id) t
-        LEFT JOIN schema_tags s ON s.schema_version = v_item.schema_version AND s.tag_id = t.tag_id;
-        IF v_event IS NOT NULL THEN
-            INSERT INTO event_tags (event_id, tag_id, tag_group)
-            SELECT v_event, t.tag_id, t.tag_group FROM frame_tags t WHERE t.frame_id = v_item.frame_id
-            ON CONFLICT DO NOTHING;
-        END IF;
-        v_followups := v_followups + followup_queue(v_item.camera_id, v_event, v_item.frame_id, v_item.primary_event,
-            v_item.severity, v_item.archive, v_item.notify_rule, v_item.escalate);
-        IF v_item.detected AND v_item.suggest_score > coalesce((v_offers->v_item.camera_id->>'score')::numeric, 0) THEN
-            v_offers := v_offers || jsonb_build_object(v_item.camera_id, jsonb_build_object('score', v_item.suggest_score,
-                'hazard', coalesce(v_item.hazard, false), 'reason', v_item.primary_event));
-        END IF;
-        v_done := v_done + 1;
+        CONTINUE WHEN v_item.token = ANY (v_tokens); -- said twice is done once
+        v_tokens := v_tokens || v_item.token;
+        v_events := v_events || event_apply(v_item.camera_id, v_item.frame_id, v_item.captured_at, v_item.primary_event,
+            v_item.severity, v_item.confidence, v_item.best_score, v_item.retention_class, v_item.retention_reason);
     END LOOP;
 
-    FOR v_offer IN SELECT key AS camera_id, value FROM jsonb_each(v_offers) ORDER BY key LOOP
-        PERFORM suggest_offer(v_offer.camera_id, (v_offer.value->>'score')::numeric, (v_offer.value->>'hazard')::boolean,
-            v_offer.value->>'reason');
-    END LOOP;
-    PERFORM permit_release(v_permits, p_dispatcher);
-    RETURN jsonb_build_object('done', v_done, 'fenced', v_fenced)
+    WITH seen AS (
+        UPDATE frames f SET analyzed = true, analyzed_at = v_now, detected = r.detected, primary_event = r.primary_event,
+            unknown_flag = r.unknown_flag, severity = r.severity, confidence = r.confidence, count_hint = r.count_hint,
+            blur_score = r.blur_score, result_json = r.result, tags_json = r.tags, event_id = v.event_id,
+            retention_class = CASE WHEN v.case_id IS NULL THEN r.retention_class ELSE 'case' END,
+            retention_reason = CASE WHEN v.case_id IS NULL THEN r.retention_reason ELSE 'case' END,
+            retention_before = CASE WHEN v.case_id IS NOT NULL THEN
+                jsonb_build_object('class', r.retention_class, 'reason', r.retention_reason) END
+        FROM jsonb_to_recordset(p_results) AS r (job_id bigint, token bigint, result jsonb, detected boolean, primary_event text,
+            unknown_flag boolean, severity smallint, confidence real, count_hint integer, blur_score real, tags jsonb,
+            retention_class retention_class, retention_reason text)
+        JOIN inference_jobs j USING (job_id)
+        LEFT JOIN (SELECT t.token, e.event_id, e.case_id FROM unnest(v_tokens, v_events) AS t (token, event_id)
+            JOIN events e USING (event_id)) v USING (token)
+        WHERE f.frame_id = j.frame_id AND r.token = ANY (v_ended)
+        RETURNING f.frame_id
+    )
+    SELECT array_agg(frame_id) INTO v_frames FROM seen;
+    DELETE FROM frame_tags WHERE frame_id = ANY (v_frames);
+    INSERT INTO frame_tags (frame_id, tag_id, tag_group)
+    SELECT DISTINCT j.frame_id, t.tag_id, coalesce(s.tag_group, split_part(t.tag_id, '.', 1))
+    FROM jsonb_to_recordset(p_results) AS r (job_id bigint, token bigint, schema_version text, tags jsonb)
+    JOIN inference_jobs j USING (job_id)
+    CROSS JOIN jsonb_array_elements_text(r.tags) AS t (tag_id)
+    LEFT JOIN schema_tags s ON s.schema_version = r.schema_version AND s.tag_id = t.tag_id
+    WHERE r.token = ANY (v_ended) AND j.frame_id = ANY (v_frames);
+    IF v_tokens <> '{}' THEN
+        INSERT INTO event_tags (event_id, tag_id, tag_group)
+        SELECT DISTINCT f.event_id, t.tag_id, t.tag_group FROM frames f JOIN frame_tags t USING (frame_id)
+        WHERE f.frame_id = ANY (v_frames) AND f.event_id = ANY (v_events)
+        ON CONFLICT DO NOTHING;
+        v_followups := analysis_follow(p_results, v_tokens, v_events);
+    END IF;
+    PERFORM permit_release(ARRAY(SELECT r.permit FROM jsonb_to_recordset(p_results) AS r (permit uuid) WHERE r.permit IS NOT NULL),
+        p_dispatcher);
+    RETURN jsonb_build_object('done', cardinality(v_ended), 'fenced', jsonb_array_length(p_results) - cardinality(v_ended))
         || CASE WHEN v_followups > 0 THEN jsonb_build_object('followups', v_followups) ELSE '{}' END;
 END $$;

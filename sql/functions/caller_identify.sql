@@ -4,7 +4,8 @@
 --   p_remote_user  the name that the web server signed in
 --   p_session      hash of the anonymous session cookie; NULL where anonymous viewers are not allowed
 -- Returns denied (NULL = may; UNAUTHORIZED = nobody; FORBIDDEN = somebody, wrong role), user_id, role.
--- An operator may do everything; the other roles only their own. Locks nothing.
+-- An operator may do everything; the other roles only their own. What an operator's request changes is noted in the
+-- audit under user_id: for the rest of the transaction the setting camserver.actor says so. Locks nothing.
 CREATE OR REPLACE FUNCTION camserver.caller_identify(
     p_need camserver.caller_role, p_token_sha256 bytea, p_remote_user text, p_session text,
     OUT denied text, OUT user_id text, OUT role camserver.caller_role)
@@ -36,4 +37,7 @@ BEGIN
     denied := CASE
         WHEN user_id IS NULL THEN 'UNAUTHORIZED'
         WHEN role <> p_need AND role <> 'operator' THEN 'FORBIDDEN' END;
+    IF p_need = 'operator' AND denied IS NULL THEN
+        PERFORM set_config('camserver.actor', user_id, true);
+    END IF;
 END $$;

@@ -19,6 +19,8 @@ BEGIN
     END IF;
     v_moved := v_event.case_id IS DISTINCT FROM p_case;
     IF v_moved THEN
+        PERFORM audit_note('case.attach', p_event::text, jsonb_build_object('case_id', v_event.case_id),
+            jsonb_build_object('case_id', p_case), p_user);
         UPDATE events SET case_id = p_case, retention_class = 'case', retention_reason = 'case',
             updated_at = clock_timestamp(), retention_before = coalesce(retention_before, jsonb_build_object('class', retention_class,
                 'reason', retention_reason)) || jsonb_build_object('by', p_user)

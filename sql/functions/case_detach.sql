@@ -14,6 +14,7 @@ BEGIN
         RETURN jsonb_build_object('outcome', 'UNKNOWN_EVENT');
     END IF;
     IF v_event.case_id IS NOT NULL THEN
+        PERFORM audit_note('case.detach', p_event::text, jsonb_build_object('case_id', v_event.case_id), NULL, p_user);
         UPDATE frames SET retention_class = (retention_before->>'class')::retention_class,
             retention_reason = retention_before->>'reason', retention_before = NULL
         WHERE event_id = v_event.event_id AND retention_before IS NOT NULL;

@@ -14,5 +14,6 @@ BEGIN
     UPDATE inference_jobs SET status = 'cancelled', finished_at = clock_timestamp(), last_error = p_reason,
         locked_by = NULL, locked_token = NULL, locked_at = NULL, deadline_at = NULL
     WHERE job_id = p_job;
+    PERFORM audit_note('job.cancel', p_job::text, jsonb_build_object('status', v_status), jsonb_build_object('status', 'cancelled'));
     RETURN jsonb_build_object('outcome', 'OK', 'job_id', p_job, 'status', 'cancelled');
 END $$;

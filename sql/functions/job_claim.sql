@@ -5,7 +5,8 @@ CREATE OR REPLACE FUNCTION camserver.job_claim(p_kind camserver.job_kind, p_disp
     p_model text DEFAULT NULL, p_calls integer DEFAULT NULL)
 RETURNS TABLE (job_id bigint, token bigint, attempt integer, max_attempt integer, frame_uuid uuid, camera_id text, captured_at text,
     permit uuid, wait_ms integer, pool text)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
     v_model models;

@@ -1,6 +1,6 @@
 -- job_complete(jobs, tokens, kinds): these jobs are done, all in one go: those that still run with the token that stands
 -- in the same place. The others are somebody else's by now and stay as they are. Internal, for whatever completes jobs;
--- with nothing else to write it is all that a job costs (bench/run kernel). Returns the jobs that it ended.
+-- with nothing else to write it is all that a job costs (bench/run kernel). Returns the tokens of those that it ended.
 -- Locks: the jobs, ascending.
 CREATE OR REPLACE FUNCTION camserver.job_complete(p_jobs bigint[], p_tokens bigint[], p_kinds camserver.job_kind[])
 RETURNS bigint[]
@@ -10,15 +10,15 @@ DECLARE
     v_ended bigint[];
 BEGIN
     WITH told AS MATERIALIZED (
-        SELECT j.job_id FROM unnest(p_jobs, p_tokens) AS t (job_id, token)
+        SELECT j.job_id, t.token FROM unnest(p_jobs, p_tokens) AS t (job_id, token)
         JOIN inference_jobs j ON j.job_id = t.job_id AND j.locked_token = t.token
         WHERE j.status = 'running' AND j.kind = ANY (p_kinds)
         ORDER BY j.job_id FOR UPDATE OF j
     ), ended AS (
         UPDATE inference_jobs j SET status = 'done', finished_at = v_now, last_error = NULL,
             locked_by = NULL, locked_token = NULL, locked_at = NULL, deadline_at = NULL
-        FROM told t WHERE j.job_id = t.job_id RETURNING j.job_id
+        FROM told t WHERE j.job_id = t.job_id RETURNING t.token
     )
-    SELECT array_agg(e.job_id) INTO v_ended FROM ended e;
+    SELECT array_agg(e.token) INTO v_ended FROM ended e;
     RETURN coalesce(v_ended, '{}');
 END $$;

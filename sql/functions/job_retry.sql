@@ -14,5 +14,6 @@ BEGIN
     UPDATE inference_jobs SET status = 'queued', attempt = 0, available_at = clock_timestamp(), finished_at = NULL
     WHERE job_id = p_job;
     PERFORM job_wake();
+    PERFORM audit_note('job.retry', p_job::text, jsonb_build_object('status', v_status), jsonb_build_object('status', 'queued'));
     RETURN jsonb_build_object('outcome', 'OK', 'job_id', p_job, 'status', 'queued');
 END $$;

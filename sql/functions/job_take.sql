@@ -15,6 +15,7 @@ DECLARE
     v_permits uuid[];
     v_wait_ms integer;
     v_now timestamptz;
+    v_deadline timestamptz;
 BEGIN
     v_jobs := job_pick(p_kind, CASE WHEN v_limited THEN least(p_n, permit_room(p_dispatcher, p_model)) ELSE p_n END);
     IF v_limited THEN
@@ -22,11 +23,12 @@ BEGIN
         v_jobs := v_jobs[:cardinality(v_permits)];
     END IF;
     v_now := clock_timestamp();
+    v_deadline := v_now + make_interval(
+        secs => setting_number('job_deadline_sec')::float8 * CASE p_kind WHEN 'analyze' THEN 1 ELSE 3 END);
     RETURN QUERY
     WITH claimed AS (
         UPDATE inference_jobs j SET status = 'running', attempt = j.attempt + 1, locked_by = p_dispatcher,
-            locked_token = nextval('job_token_seq'), locked_at = v_now, deadline_at = v_now + make_interval(
-                secs => setting_number('job_deadline_sec')::float8 * CASE p_kind WHEN 'analyze' THEN 1 ELSE 3 END)
+            locked_token = nextval('job_token_seq'), locked_at = v_now, deadline_at = v_deadline
         WHERE j.job_id = ANY (v_jobs)
         RETURNING j.job_id, j.locked_token, j.attempt, j.max_attempt, j.frame_id, j.camera_id, j.captured_at, j.priority
     )

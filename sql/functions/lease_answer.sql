@@ -8,6 +8,7 @@ BEGIN
         'lease_id', p_lease.lease_id,
         'allowed_quality', p_lease.quality,
         'expires_at', camserver.rfc3339(p_lease.expires_at),
+        'remaining_sec', floor(extract(epoch FROM p_lease.expires_at - clock_timestamp()))::integer,
         'stream_url', p_stream_url,
         'heartbeat_interval_sec', p_heartbeat_interval_sec,
         'heartbeat_grace_sec', p_lease.grace_sec);

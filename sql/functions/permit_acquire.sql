@@ -16,6 +16,7 @@ DECLARE
     v_queue_max integer := setting_number('permit_queue_max');
     v_caller_max integer := setting_number('permit_queue_caller_max');
     v_request record;
+    v_granted jsonb := permit_grant_free(p_holder, p_requests, v_now, v_seen);
     v_new uuid[] := '{}';
     v_refused jsonb := '{}';
     v_answers jsonb;
@@ -25,6 +26,7 @@ BEGIN
             coalesce((r->>'wait_ms')::numeric, v_wait_ms) AS wait_ms
         FROM jsonb_array_elements(p_requests) WITH ORDINALITY AS e (r, n)
         JOIN models m ON m.model = r->>'model' AND m.enabled
+        WHERE NOT v_granted ? (r->>'id')
         ORDER BY e.n
     LOOP
         CONTINUE WHEN EXISTS (SELECT 1 FROM permits WHERE permit_id = v_request.id)
@@ -33,7 +35,9 @@ BEGIN
             v_now + v_request.wait_ms * interval '1 ms', v_seen);
         v_new := v_new || v_request.id;
     END LOOP;
-    PERFORM permit_serve(v_models, p_holder, v_now, v_new);
+    IF v_new <> '{}' THEN
+        PERFORM permit_serve(v_models, p_holder, v_now, v_new);
+    END IF;
 
     -- Who could not be served and may not wait is told so, the last first.
     FOR v_request IN
@@ -53,7 +57,7 @@ BEGIN
             (v_refused->(v_request.permit_id::text)->>'level')::limit_level);
     END LOOP;
 
-    SELECT jsonb_agg(coalesce(v_refused->(r->>'id'), permit_state((r->>'id')::uuid, v_now),
+    SELECT jsonb_agg(coalesce(v_granted->(r->>'id'), v_refused->(r->>'id'), permit_state((r->>'id')::uuid, v_now),
         jsonb_build_object('id', r->>'id', 'model', r->>'model', 'outcome', 'UNKNOWN_MODEL')) ORDER BY e.n) INTO v_answers
     FROM jsonb_array_elements(p_requests) WITH ORDINALITY AS e (r, n);
     RETURN coalesce(v_answers, '[]');

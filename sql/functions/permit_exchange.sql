@@ -8,7 +8,8 @@
 -- often to renew, backpressure: the limits of those who wait (max of 0: as many as the process has threads).
 -- Locks: permit_lock of all models concerned at once.
 CREATE OR REPLACE FUNCTION camserver.permit_exchange(p_holder uuid, p_news jsonb) RETURNS jsonb
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
 DECLARE
     v_release uuid[] := ARRAY(SELECT jsonb_array_elements_text(p_news->'release')::uuid);
     v_answers jsonb := '[]';

@@ -6,23 +6,10 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = camserver, pg_temp AS
 DECLARE
     v_facts jsonb;
 BEGIN
-    SELECT jsonb_build_object('level', f.level, 'name', f.name, 'requests', f.requests, 'window_ms', f.window_ms,
-        'concurrent', f.concurrent, 'tokens', f.tokens, 'running', f.running,
-        'waiting', (SELECT w.waiting FROM buckets w WHERE w.level = 'model' AND w.name = p_model),
-        'binding', CASE WHEN f.running + p_n > f.concurrent AND f.room_ms >= f.token_ms THEN 'concurrent' ELSE 'requests' END,
-        'expected_wait_ms', greatest(f.token_ms, f.room_ms),
-        'reset_ms', ceil((CASE WHEN f.tokens > 0 THEN f.requests - f.tokens ELSE 1 END * f.window_us - f.remainder)
-            / f.requests / 1000.0)::bigint)
-    INTO v_facts
-    FROM (
-        SELECT (r.b).*, (r.b).window_ms * 1000::numeric AS window_us,
-            CASE WHEN p_n <= (r.b).tokens THEN 0 ELSE ceil(((p_n - (r.b).tokens) * (r.b).window_ms * 1000::numeric
-                - (r.b).remainder) / (r.b).requests / 1000)::bigint END AS token_ms,
-            CASE WHEN (r.b).running + p_n <= (r.b).concurrent THEN 0 ELSE ceil(ceil(((r.b).running + p_n - (r.b).concurrent)
-                / (r.b).concurrent::numeric) * (r.b).call_ms::numeric)::bigint END AS room_ms
-        FROM (SELECT bucket_refilled(x, p_now) AS b FROM buckets x, models m
-              WHERE m.model = p_model AND x.bucket_id = ANY (m.bucket_ids) OFFSET 0) r
-    ) f
-    ORDER BY greatest(f.token_ms, f.room_ms) DESC, f.running + p_n > f.concurrent DESC, f.tokens, f.level LIMIT 1;
+    SELECT bucket_facts(r.b, p_n, (SELECT w.waiting FROM buckets w WHERE w.level = 'model' AND w.name = p_model)) INTO v_facts
+    FROM (SELECT bucket_refilled(x, p_now) AS b FROM buckets x, models m
+          WHERE m.model = p_model AND x.bucket_id = ANY (m.bucket_ids) OFFSET 0) r
+    ORDER BY greatest(bucket_token_ms(r.b, p_n), bucket_room_ms(r.b, p_n)) DESC,
+        (r.b).running + p_n > (r.b).concurrent DESC, (r.b).tokens, (r.b).level LIMIT 1;
     RETURN v_facts;
 END $$;

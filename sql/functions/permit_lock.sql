@@ -7,7 +7,8 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
 BEGIN
     PERFORM pg_advisory_xact_lock_shared(lock_class('limits'), 0);
     PERFORM 1 FROM buckets b WHERE b.bucket_id = ANY (p_buckets || ARRAY(
-        SELECT unnest(m.bucket_ids) FROM models m WHERE m.model = ANY (p_models)))
+        SELECT unnest(m.bucket_ids) FROM unnest(p_models) AS w (model)
+        CROSS JOIN LATERAL (SELECT * FROM models x WHERE x.model = w.model LIMIT 1) m))
     ORDER BY b.level, b.bucket_id FOR UPDATE;
     RETURN clock_timestamp();
 END $$;

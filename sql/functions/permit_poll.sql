@@ -18,6 +18,9 @@ BEGIN
     END IF;
     WITH told AS (UPDATE permits SET fresh = false WHERE holder = p_holder AND fresh RETURNING permit_id)
     SELECT jsonb_agg(permit_state(t.permit_id, v_now)) INTO v_granted FROM told t;
+    IF v_models = '{}' THEN
+        RETURN jsonb_build_object('granted', coalesce(v_granted, '[]'), 'next_ms', NULL);
+    END IF;
     SELECT min(permit_due_ms(w.model, v_now) + CASE WHEN first.holder = p_holder THEN 0 ELSE c_second_ms END) INTO v_next
     FROM (SELECT DISTINCT model FROM permit_waiters WHERE holder = p_holder) w
     CROSS JOIN LATERAL (SELECT f.holder FROM permit_waiters f WHERE f.model = w.model ORDER BY f.turn, f.ticket LIMIT 1) first;

@@ -14,6 +14,8 @@ BEGIN
     END IF;
     v_now := permit_lock(v_models, ARRAY(SELECT unnest(bucket_ids) FROM permits WHERE permit_id = ANY (p_ids)));
     v_count := permit_end(p_ids, 'released', v_now);
-    PERFORM permit_serve(v_models, p_holder, v_now);
+    IF EXISTS (SELECT 1 FROM permit_waiters) THEN
+        PERFORM permit_serve(v_models, p_holder, v_now);
+    END IF;
     RETURN v_count;
 END $$;

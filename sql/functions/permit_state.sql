@@ -22,7 +22,5 @@ BEGIN
         END IF;
     END IF;
     RETURN jsonb_build_object('id', p_id, 'model', v_model) || v_state || permit_facts(v_model, v_place, p_now)
-        || (SELECT jsonb_build_object('provider', m.provider_id, 'upstream_name', m.upstream_name, 'kind', p.kind,
-                'base_url', p.base_url, 'api_key_file', p.api_key_file, 'pool', m.pool)
-            FROM models m JOIN providers p USING (provider_id) WHERE m.model = v_model);
+        || (SELECT permit_target(m, p) FROM models m JOIN providers p USING (provider_id) WHERE m.model = v_model);
 END $$;

@@ -46,6 +46,20 @@ BEGIN
     v_sum := v_sum + v_count;
     v_more := v_more OR v_count = c_batch;
 
+    DELETE FROM minute_history WHERE (minute, series) IN (
+        SELECT minute, series FROM minute_history WHERE minute < v_before ORDER BY minute LIMIT c_batch);
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    v_sum := v_sum + v_count;
+    v_more := v_more OR v_count = c_batch;
+
+    DELETE FROM audit WHERE audit_id IN (
+        SELECT audit_id FROM audit
+        WHERE at < clock_timestamp() - make_interval(days => setting_number('audit_keep_days')::integer)
+        ORDER BY at LIMIT c_batch);
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    v_sum := v_sum + v_count;
+    v_more := v_more OR v_count = c_batch;
+
     DELETE FROM node_reports WHERE reported_at < v_before;
     DELETE FROM dispatchers WHERE last_heartbeat < v_before;
     GET DIAGNOSTICS v_count = ROW_COUNT;

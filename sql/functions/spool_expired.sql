@@ -12,8 +12,9 @@ DECLARE
 BEGIN
     RETURN QUERY SELECT e.frame_uuid FROM (
         (SELECT f.frame_uuid FROM frames f
-         WHERE f.analyzed AND NOT f.detected AND f.image_removed_at IS NULL AND f.analyzed_at < v_undetected
-         ORDER BY f.analyzed_at LIMIT p_n)
+         WHERE f.event_id IS NULL AND f.image_removed_at IS NULL AND f.received_at < v_undetected
+           AND f.analyzed AND NOT f.detected AND f.analyzed_at < v_undetected
+         ORDER BY f.received_at LIMIT p_n)
         UNION
         (SELECT f.frame_uuid FROM archive_objects o JOIN frames f USING (frame_id)
          WHERE o.spooled AND o.archived_at < v_archived AND f.image_removed_at IS NULL

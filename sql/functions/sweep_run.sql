@@ -20,6 +20,7 @@ BEGIN
             WHEN 'leases' THEN lease_sweep()
             WHEN 'sessions' THEN session_sweep()
             WHEN 'admission_metrics' THEN metrics_record()
+            WHEN 'history' THEN history_record()
             WHEN 'jobs' THEN job_rescue()
             WHEN 'events' THEN event_close_stale()
             WHEN 'notifications' THEN notify_sweep()

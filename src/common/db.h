@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * One PostgreSQL connection for request-and-answer programs: every call is one round trip with a deadline, a lost
- * connection is opened again by the next call. No session state is kept, so PgBouncer may stand between. */
+ * connection is opened again by the next call. What is asked again is prepared; where that gets lost, since PgBouncer
+ * stands between, it is not. No other session state is kept. */
 #ifndef CAM_DB_H
 #define CAM_DB_H
 

@@ -116,17 +116,25 @@ static void put_back(struct outbox *box)
 	json_object_put(rest);
 }
 
-static void count(struct dispatcher *d, const char *json, const char *name, enum metric metric)
+/* What the answer has under the name; 0 if nothing. */
+static int64_t number(const char *json, const char *name)
 {
 	struct json_object *answer = json_tokener_parse(json);
 	int64_t n = 0;
 
 	if (answer != NULL)
 		(void)json_get_int64(answer, name, &n, NULL);
+	json_object_put(answer);
+	return n;
+}
+
+static void count(struct dispatcher *d, const char *json, const char *name, enum metric metric)
+{
+	int64_t n = number(json, name);
+
 	metrics_add_n(d->metrics, metric, (uint64_t)n);
 	if (n > 0 && metric == METRIC_FENCED_WRITES)
 		log_warning("%lld writes were refused: the jobs had been given to somebody else", (long long)n);
-	json_object_put(answer);
 }
 
 enum fate { WRITTEN, AGAIN, REFUSED };
@@ -198,7 +206,9 @@ static void box_written(struct dispatcher *d, struct outbox *box, PGresult *resu
 		count(d, PQgetvalue(result, 0, 0), "notify", METRIC_JOBS_DONE_NOTIFY);
 		count(d, PQgetvalue(result, 0, 0), "escalate", METRIC_JOBS_DONE_ESCALATE);
 		count(d, PQgetvalue(result, 0, 0), "fenced", METRIC_FENCED_WRITES);
-		claim_again(d); /* and there may be something to do about it */
+		/* After an analysis there is something to do only if it says so. */
+		if (box != &d->results || d->analyze.limited || number(PQgetvalue(result, 0, 0), "followups") > 0)
+			claim_again(d);
 		break;
 	case AGAIN:
 		log_warning("results not written yet: %s", error);

@@ -7,6 +7,8 @@
 #include "dispatcher/commit.h"
 #include "dispatcher/counters.h"
 #include "common/http.h"
+#include "common/pool_client.h"
+#include "common/router_client.h"
 #include "dispatcher/followups.h"
 #include "dispatcher/janitor.h"
 #include "dispatcher/membership.h"
@@ -21,7 +23,17 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
-enum { WAIT_MAX_MS = 1000, FINISH_MS = 7000, STOP_MS = 10000, FDS_MAX = 4 };
+enum { WAIT_MAX_MS = 1000, FINISH_MS = 7000, STOP_MS = 10000, FDS_MAX = 6 };
+
+static int64_t router_tick(struct dispatcher *d, int64_t now)
+{
+	return router_client_tick(d->router_client, now);
+}
+
+static int64_t pools_tick(struct dispatcher *d, int64_t now)
+{
+	return pool_client_tick(d->pools, now);
+}
 
 static int64_t (*const ticks[])(struct dispatcher *d, int64_t now) = {
     membership_tick,
@@ -29,6 +41,8 @@ static int64_t (*const ticks[])(struct dispatcher *d, int64_t now) = {
     sweeper_tick,
     counters_tick,
     janitor_tick,
+    router_tick,
+    pools_tick,
     analyze_tick,
     followups_tick,
     commit_tick,
@@ -86,6 +100,8 @@ static void wait_once(struct dispatcher *d, int64_t until)
 
 	add_dbq(fds, &n, d->db, &until);
 	add_dbq(fds, &n, d->ear, &until);
+	add_dbq(fds, &n, router_client_ear(d->router_client), &until);
+	add_dbq(fds, &n, pool_client_ear(d->pools), &until);
 	wait = until - now;
 	if (wait > WAIT_MAX_MS)
 		wait = WAIT_MAX_MS;
@@ -105,7 +121,8 @@ static void go_on_stopping(struct dispatcher *d, int64_t since)
 		analyze_abort(d);
 		followups_abort(d);
 	}
-	if (analyze_idle(d) && followups_idle(d) && (commit_pending(d) == 0 || !dbq_connected(d->db)) &&
+	if (analyze_idle(d) && followups_idle(d) &&
+	    ((commit_pending(d) == 0 && pool_client_idle(d->pools)) || !dbq_connected(d->db)) &&
 	    !d->membership.stopping)
 		membership_stop(d);
 }

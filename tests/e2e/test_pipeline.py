@@ -93,7 +93,7 @@ def images_without_a_detection_go_after_an_hour(stack):
     rules(stack, result(seen), result(empty, "none", 0, detected=False))
     kept, young, old = frame(stack, seen), frame(stack, empty), frame(stack, empty, 1)
     settled(stack, kept, young, old)
-    stack.sql("UPDATE camserver.frames SET analyzed_at = analyzed_at - interval '1 hour' WHERE frame_uuid = ANY(%s::uuid[])", [kept, old])
+    stack.sql("UPDATE camserver.frames SET analyzed_at = analyzed_at - interval '1 hour', received_at = received_at - interval '1 hour' WHERE frame_uuid = ANY(%s::uuid[])", [kept, old])
     path = lambda name: f"{stack.directory}/spool/infer/{name}.jpg"
     wait_until(lambda: not os.path.exists(path(old)), what="the removal")
     assert os.path.exists(path(kept)) and os.path.exists(path(young))

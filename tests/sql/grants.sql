@@ -1,6 +1,6 @@
 -- Who may do what: nothing but the functions on each role's list, and those cannot be led astray.
 BEGIN;
-SELECT plan(135);
+SELECT plan(140);
 
 -- Runs a statement as a role and tells its SQLSTATE, or ok. The role of the session stays.
 CREATE FUNCTION pg_temp.try_as(p_role text, p_sql text) RETURNS text LANGUAGE plpgsql AS $$
@@ -20,6 +20,7 @@ INSERT INTO allowed SELECT 'camserver_api', unnest(ARRAY['schema_version', 'call
     'lease_heartbeat', 'lease_release',
     'system_status', 'metrics_snapshot', 'suggest_get', 'frame_ingest', 'camera_list', 'camera_latest', 'event_list', 'event_get',
     'case_attach', 'case_detach', 'media_find',
+    'console_live', 'console_events', 'console_event', 'console_operations', 'server_put',
     'job_list', 'job_retry', 'job_cancel', 'permit_exchange', 'limits_show', 'limits_set', 'pool_list', 'pool_put',
     'node_list', 'node_put', 'node_report']);
 INSERT INTO allowed SELECT 'camserver_dispatcher', unnest(ARRAY['schema_version', 'dispatcher_register',
@@ -164,7 +165,10 @@ SELECT is(pg_temp.try_as(role, sql), 'ok', role || ': ' || sql) FROM unnest(ARRA
     $$SELECT camserver.worker_heartbeat(gen_random_uuid(), 'x', 30)$$]) sql,
     unnest(ARRAY['camserver_api', 'camserver_dispatcher']) role;
 SELECT is(pg_temp.try_as('camserver_api', sql), 'ok', 'camserver_api: ' || sql) FROM unnest(ARRAY[
-    'SELECT camserver.pool_list()', $$SELECT camserver.pool_put('t_pool', '{"command": "x"}')$$]) sql;
+    'SELECT camserver.pool_list()', $$SELECT camserver.pool_put('t_pool', '{"command": "x"}')$$,
+    $$SELECT camserver.console_live('anon:x', 'viewer')$$, $$SELECT camserver.console_events('user:x', 'viewer')$$,
+    $$SELECT camserver.console_event('user:x', 'viewer', gen_random_uuid())$$,
+    $$SELECT camserver.console_operations('user:x', 'operator')$$, $$SELECT camserver.server_put('default', '{}')$$]) sql;
 SELECT is(pg_temp.try_as('camserver_manager', sql), 'ok', 'camserver_manager: ' || sql) FROM unnest(ARRAY[
     $$SELECT camserver.manager_register(gen_random_uuid(), 'h', 1, 'v')$$,
     $$SELECT camserver.manager_sync(gen_random_uuid(), '{}', true)$$, 'SELECT camserver.manager_stop(gen_random_uuid())',

@@ -3,7 +3,7 @@ BEGIN;
 SELECT plan(8);
 SELECT camserver.camera_set('t_cam') \g /dev/null
 INSERT INTO camserver.frames (frame_uuid, camera_id, captured_at, received_at, image_bytes, analyzed, analyzed_at, detected)
-SELECT ('00000000-0000-0000-0000-00000000000' || n)::uuid, 't_cam', now(), now(), 1, a, now() - age, d
+SELECT ('00000000-0000-0000-0000-00000000000' || n)::uuid, 't_cam', now() - age, now() - age, 1, a, now() - age, d
 FROM (VALUES (1, true, interval '2 hours', false), (2, true, '61 minutes', false), (3, true, '59 minutes', false),
              (4, true, '2 hours', true), (5, false, '2 hours', NULL)) AS v (n, a, age, d);
 CREATE TEMP TABLE expired AS SELECT right(u::text, 1) AS n FROM camserver.spool_expired(10) u;
