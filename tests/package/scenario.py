@@ -205,6 +205,14 @@ def every_service_comes_back_after_a_kill():
 
 
 @step
+def services_stop_when_told_to():
+    m.out("systemctl restart " + " ".join(ENABLED))
+    late = m.sh("journalctl --no-pager | grep 'timed out. Killing'", check=False).stdout
+    assert not late, late
+    wait_for_health()
+
+
+@step
 def a_dispatcher_that_hangs_is_started_again_by_the_watchdog():
     before = m.out("systemctl show -p MainPID --value cam-dispatcher")
     m.out("mkdir -p /run/systemd/system/cam-dispatcher.service.d && printf '[Service]\\nWatchdogSec=5\\n' "
@@ -400,6 +408,7 @@ def a_purge_asks_before_the_data_and_leaves_nothing_of_its_own():
     assert m.out("runuser -u postgres -- psql -XAtc \"SELECT count(*) FROM pg_roles WHERE rolname LIKE 'camserver%'\"") == "0"
     assert m.out("systemctl is-active lighttpd postgresql").split() == ["active", "active"]
     assert not m.sh("systemctl --failed --no-legend --no-pager | grep cam", check=False).stdout
+    assert not m.sh("journalctl --no-pager | grep 'timed out. Killing'", check=False).stdout
 
 
 def main():
