@@ -409,6 +409,7 @@ void router_end(struct router *r, const char *model, struct route_pick *pick, en
 {
 	struct router_node *n = pick->node;
 
+	metrics_observe(r->metrics, HISTOGRAM_NODE_CALL, (now - pick->since) * 1000);
 	pthread_mutex_lock(&r->lock);
 	if (end == CALL_WORKED) {
 		balance_sample(&n->balance, (double)(now - pick->since), now);
