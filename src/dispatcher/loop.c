@@ -3,6 +3,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/waiting.h"
 #include "dispatcher/analyze.h"
 #include "dispatcher/commit.h"
 #include "dispatcher/counters.h"
@@ -16,14 +17,13 @@
 #include "dispatcher/sampler.h"
 #include "dispatcher/sweeper.h"
 
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/signalfd.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
-enum { WAIT_MAX_MS = 1000, FINISH_MS = 7000, STOP_MS = 10000, FDS_MAX = 6 };
+enum { FINISH_MS = 7000, STOP_MS = 10000 };
 
 static int64_t router_tick(struct dispatcher *d, int64_t now)
 {
@@ -79,33 +79,13 @@ static void watch_connection(struct dispatcher *d, bool *was_connected)
 	*was_connected = connected;
 }
 
-static void add_dbq(struct curl_waitfd *fds, unsigned *n, const struct dbq *q, int64_t *until)
-{
-	if (dbq_wake_at(q) < *until)
-		*until = dbq_wake_at(q);
-	if (dbq_fd(q) < 0)
-		return;
-	fds[*n].fd = dbq_fd(q);
-	fds[*n].events = (short)(CURL_WAIT_POLLIN | ((dbq_events(q) & POLLOUT) != 0 ? CURL_WAIT_POLLOUT : 0));
-	(*n)++;
-}
-
 /* Waits for whatever comes first. */
 static void wait_once(struct dispatcher *d, int64_t until)
 {
-	struct curl_waitfd fds[FDS_MAX] = {
-	    {.fd = d->signal_fd, .events = CURL_WAIT_POLLIN}, {.fd = tasks_fd(d->tasks), .events = CURL_WAIT_POLLIN}};
-	int64_t now = clock_ms(), wait;
-	unsigned n = 2;
+	const int fds[] = {d->signal_fd, tasks_fd(d->tasks)};
+	const struct dbq *const dbs[] = {d->db, d->ear, router_client_ear(d->router_client), pool_client_ear(d->pools)};
 
-	add_dbq(fds, &n, d->db, &until);
-	add_dbq(fds, &n, d->ear, &until);
-	add_dbq(fds, &n, router_client_ear(d->router_client), &until);
-	add_dbq(fds, &n, pool_client_ear(d->pools), &until);
-	wait = until - now;
-	if (wait > WAIT_MAX_MS)
-		wait = WAIT_MAX_MS;
-	curl_multi_poll(http_multi(d->http), fds, n, wait > 0 ? (int)wait : 0, NULL);
+	waiting_once(d->http, fds, sizeof fds / sizeof *fds, dbs, sizeof dbs / sizeof *dbs, until);
 }
 
 /* From SIGTERM on: requests under way may finish, for a while; then everything is given back, written, and signed off.

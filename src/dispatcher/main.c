@@ -6,6 +6,7 @@
 #include "common/pool_client.h"
 #include "common/program.h"
 #include "common/router_client.h"
+#include "common/waiting.h"
 #include "dispatcher/analyze.h"
 #include "dispatcher/commit.h"
 #include "common/http.h"
@@ -18,10 +19,8 @@
 #include <curl/curl.h>
 
 #include <malloc.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 /* Of notifications so many that one receiver that hangs does not keep the others from hearing. */
@@ -29,20 +28,6 @@ enum { NOTIFY_INFLIGHT = 32, ESCALATE_INFLIGHT = 2, HEAP_KEPT = 16 * 1024 * 1024
 
 static int arg_count;
 static char **arg_values;
-
-static int open_signals(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGHUP);
-	signal(SIGPIPE, SIG_IGN);
-	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
-		return -1;
-	return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-}
 
 /* The two connections to the database. */
 static int open_database(const struct conf *conf, const char *permit_channel, struct dbq **ret_db, struct dbq **ret_ear)
@@ -161,7 +146,7 @@ int main(int argc, char **argv)
 	if (d.metrics == NULL)
 		log_warning("going on without counters: %s", e.msg);
 	metrics_join(d.metrics, program.name);
-	d.signal_fd = open_signals();
+	d.signal_fd = waiting_signals();
 	srandom((unsigned)getpid() ^ (unsigned)clock_ms());
 	if (d.signal_fd < 0 || curl_global_init(CURL_GLOBAL_DEFAULT) != 0 ||
 	    open_database(&d.conf, d.permit_channel, &d.db, &d.ear) < 0 || (d.http = http_new(&e)) == NULL ||
