@@ -87,13 +87,15 @@ static struct json_object *result_item(const struct job *j, const struct is21_re
 
 static void send_image(struct job *j, const char *base_url, const char *path, bool http2);
 
-/* The call came to nothing at this node, which has been told so: another may do it at once, or the job waits. */
-static void fail_or_go_elsewhere(struct job *j, enum call_end end, const char *error, int64_t at_least_ms)
+/* The call came to nothing at this node, which has been told so: another may do it at once, or the job waits. survived:
+ * the node answered; an image that may have killed it is not tried on all the others in one go. */
+static void fail_or_go_elsewhere(
+    struct job *j, enum call_end end, bool survived, const char *error, int64_t at_least_ms)
 {
 	struct router *r = j->d->router;
 
 	if (j->route.n_tried > 0 && router_choose(r, analyze_model(j->d), &j->route, clock_ms()) == ROUTE_OK) {
-		if (router_may_retry(r, end, true)) {
+		if (router_may_retry(r, end, survived)) {
 			log_debug("job %lld: %s; now at %s", (long long)j->id, error, j->route.name);
 			send_image(j, j->route.base_url, "/v1/analyze", j->route.http2);
 			return;
@@ -112,7 +114,7 @@ static void succeed(struct job *j, const struct http_answer *a)
 	if (is21_parse(a->body, a->len, &r, &e) < 0) {
 		snprintf(error, sizeof error, "the node's answer cannot be used: %.300s", e.msg);
 		job_call_ended(j, CALL_FAULTY, 0, error);
-		fail_or_go_elsewhere(j, CALL_FAULTY, error, 0);
+		fail_or_go_elsewhere(j, CALL_FAULTY, true, error, 0);
 		return;
 	}
 	job_call_ended(j, CALL_WORKED, 0, "");
@@ -162,7 +164,7 @@ static void answered(void *arg, const struct http_answer *a)
 		job_fail(j, "the node is being told its schema", SCHEMA_RETRY_MS, false, true);
 		break;
 	default:
-		fail_or_go_elsewhere(j, end, error, asked);
+		fail_or_go_elsewhere(j, end, a->status != 0, error, asked);
 	}
 }
 
@@ -216,6 +218,14 @@ static bool send_to_node(struct job *j, int64_t now)
 	return true;
 }
 
+static bool has_workers(const struct dispatcher *d)
+{
+	for (const struct job *j = d->analyze.lane.jobs; j != NULL; j = j->next)
+		if (j->worker != NULL)
+			return true;
+	return false;
+}
+
 static void worker_there(void *arg, const struct pool_answer *a)
 {
 	struct job *j = arg;
@@ -227,9 +237,12 @@ static void worker_there(void *arg, const struct pool_answer *a)
 		send_image(j, a->base_url, a->url + strlen(a->base_url), false);
 		return;
 	}
-	if (node_open(trouble, clock_ms()))
-		log_warning("pool %s: %s: %s", j->d->analyze.pool, a->error_code, a->reason);
-	node_failed(trouble, NODE_BUSY, job_pool_pause_ms(a), clock_ms(), (uint32_t)random());
+	/* A pool that is only full gives back what we have of it, and then goes on. */
+	if (!has_workers(j->d)) {
+		if (node_open(trouble, clock_ms()))
+			log_warning("pool %s: %s: %s", j->d->analyze.pool, a->error_code, a->reason);
+		node_failed(trouble, NODE_BUSY, job_pool_pause_ms(a), clock_ms(), (uint32_t)random());
+	}
 	job_fail_refused(j, a);
 }
 

@@ -85,3 +85,10 @@ def what_the_console_reads_is_as_described(stack, front):
     done = operator.request("PUT", f"/api/servers/{server}", {"total_units": 30}).expect(200)
     assert done["server"]["total_units"] == 30
     operator.request("PUT", "/api/servers/no_such_server", {"total_units": 30}).expect(404, "UNKNOWN_SERVER")
+
+
+@test(fronts=None)
+def every_alert_has_its_line_in_the_manual(stack):
+    alerts = re.findall(r"- alert: (\w+)", open(f"{stack.source}/contrib/prometheus/camserver.rules.yml").read())
+    explained = re.findall(r"^\| `(Camserver\w+)` \|", open(f"{stack.source}/doc/OPERATIONS.md").read(), re.M)
+    assert len(alerts) > 10 and alerts == explained, set(alerts) ^ set(explained)
