@@ -111,6 +111,10 @@ class Dockerd(Engine):
         if found:
             subprocess.run(self.command + ["rm", "-f", *found], capture_output=True)
 
+    def stop(self):
+        super().stop()
+        subprocess.run(["umount", f"{self.base}/exec/netns/default"], capture_output=True)  # which it leaves behind
+
 
 _engines = {}
 
