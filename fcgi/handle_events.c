@@ -3,7 +3,7 @@
 #include "common/ident.h"
 #include "fcgi/console.h"
 #include "fcgi/handlers.h"
-#include "fcgi/rfc3339.h"
+#include "common/iso_time.h"
 
 #include <string.h>
 

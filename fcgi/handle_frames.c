@@ -10,7 +10,7 @@
 #include "fcgi/handlers.h"
 #include "fcgi/image.h"
 #include "fcgi/pressure.h"
-#include "fcgi/rfc3339.h"
+#include "common/iso_time.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -2,15 +2,15 @@
 #include "fcgi/rclone.h"
 
 #include "common/buf.h"
-#include "common/file.h"
 #include "common/ident.h"
+#include "common/rclone_site.h"
 #include "common/spool.h"
 
 #include <curl/curl.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONNECT_MS = 2000, TOTAL_MS = 10000, PASSWORD_MAX = 1024, URL_MAX = 8192 };
+enum { CONNECT_MS = 2000, TOTAL_MS = 10000 };
 
 struct rclone {
 	CURL *easy;
@@ -40,39 +40,19 @@ static size_t take(char *data, size_t size, size_t n, void *arg)
 	return buf_append(arg, data, size * n) == 0 ? size * n : 0;
 }
 
-/* URL/[remote]/path, the remote's name escaped as a whole. */
-static int make_url(struct rclone *rc, const struct conf *conf, const char *path, struct buf *url)
-{
-	size_t len = strlen(conf->rclone_url);
-	char *remote = curl_easy_escape(rc->easy, conf->rclone_remote, 0);
-	int result = -1;
-
-	while (len > 0 && conf->rclone_url[len - 1] == '/')
-		len--;
-	if (remote != NULL && *remote != '\0')
-		result = buf_printf(url, "%.*s/%%5B%s%%5D/%s", (int)len, conf->rclone_url, remote, path);
-	curl_free(remote);
-	return result;
-}
-
-/* The password is the file's first line. */
 static int sign_in(struct rclone *rc, const struct conf *conf, struct err *e)
 {
 	char *password;
-	size_t len;
 
 	if (*conf->rclone_user == '\0')
 		return 0;
-	curl_easy_setopt(rc->easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
-	curl_easy_setopt(rc->easy, CURLOPT_USERNAME, conf->rclone_user);
-	if (*conf->rclone_password_file == '\0')
-		return 0;
-	password = file_read_named(conf->rclone_password_file, PASSWORD_MAX, &len, e);
+	password = rclone_password(conf, e);
 	if (password == NULL)
 		return -1;
-	password[strcspn(password, "\r\n")] = '\0';
+	curl_easy_setopt(rc->easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
+	curl_easy_setopt(rc->easy, CURLOPT_USERNAME, conf->rclone_user);
 	curl_easy_setopt(rc->easy, CURLOPT_PASSWORD, password);
-	explicit_bzero(password, len);
+	explicit_bzero(password, strlen(password));
 	free(password);
 	return 0;
 }
@@ -110,9 +90,9 @@ int rclone_get(struct rclone *rc, const struct conf *conf, const char *path, cha
 	long status;
 	int result = -1;
 
-	buf_init(&url, URL_MAX);
+	buf_init(&url, RCLONE_URL_MAX);
 	buf_init(&body, FRAME_BYTES_MAX);
-	if (!ident_is_path(path) || make_url(rc, conf, path, &url) < 0) {
+	if (!ident_is_path(path) || rclone_file_url(conf, path, &url) < 0) {
 		err_set(e, "rclone: RCLONE_REMOTE is not set, or this is no path in it: %.64s", path);
 		goto out;
 	}

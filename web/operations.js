@@ -188,7 +188,7 @@ function refusalRows() {
 	return rows;
 }
 
-const rateText = l => (l?.requests ? `${number(l.requests)} / ${duration((l.window_ms ?? 0) / 1000)}` : '–');
+const rateText = l => [l?.requests && number(l.requests), l?.window_ms && duration(l.window_ms / 1000)].filter(Boolean).join(' / ') || '–';
 
 function limitRows() {
 	const { global, providers, models } = data.limits;

@@ -81,7 +81,7 @@ export function showHistory(value) {
 function draw() {
 	if (history === null)
 		return;
-	const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+	const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 	const labels = history.minutes.map(m => clock.format(new Date(m)));
 	for (const { plot, canvas, legend, chart } of charts) {
 		const lines = plot.lines.filter(l => history[l.series] || !l.only);

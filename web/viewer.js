@@ -68,6 +68,8 @@ class Viewer {
 		this.#halt();
 		this.#lease?.release();
 		this.#lease = null;
+		if (this.#dialog.open)
+			this.#dialog.close(); // gives the focus back to the tile
 		this.#dialog.remove();
 	}
 

@@ -1,6 +1,7 @@
 -- channel_set(name, changes): make or change a channel. changes: jsonb of kind (webhook, slack, smtp; for a new one), url,
 -- secret_file, mail_user, mail_from, mail_to (addresses divided by commas), min_severity, daily_hour, enabled; an empty
--- text takes a value away. Returns true if the channel is new. Errors: invalid_parameter_value names what is wrong.
+-- text takes a value away. What waits for a channel that is disabled is suppressed.
+-- Returns true if the channel is new. Errors: invalid_parameter_value names what is wrong.
 CREATE OR REPLACE FUNCTION camserver.channel_set(p_name text, p_changes jsonb) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
 DECLARE
@@ -58,6 +59,15 @@ BEGIN
             mail_user = v_channel.mail_user, mail_from = v_channel.mail_from, mail_to = v_channel.mail_to,
             min_severity = v_channel.min_severity, daily_hour = v_channel.daily_hour, enabled = v_channel.enabled
         WHERE channel_id = v_channel.channel_id;
+    END IF;
+    IF NOT v_channel.enabled THEN -- what is just being delivered still arrives
+        WITH waiting AS (
+            UPDATE inference_jobs j SET status = 'cancelled', finished_at = clock_timestamp(), last_error = 'the channel was disabled'
+            FROM notifications n WHERE n.channel_id = v_channel.channel_id AND n.state = 'sending' AND j.job_id = n.job_id
+              AND j.status IN ('queued', 'waiting') RETURNING j.job_id
+        )
+        UPDATE notifications n SET state = 'suppressed', reason = 'channel_disabled', updated_at = clock_timestamp()
+        WHERE n.channel_id = v_channel.channel_id AND (n.state = 'pending' OR n.job_id IN (SELECT job_id FROM waiting));
     END IF;
     RETURN v_new;
 END $$;

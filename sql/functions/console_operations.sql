@@ -38,7 +38,7 @@ BEGIN
         'version', d.version, 'state', d.state, 'started_at', rfc3339(d.started_at)) ORDER BY d.started_at DESC), '[]'))
     INTO v_answer FROM (SELECT * FROM dispatcher_list WHERE state <> 'stopped' LIMIT 20) d;
     SELECT v_answer || jsonb_build_object('refusals', coalesce(jsonb_object_agg(r.reason, r.refused), '{}'))
-    INTO v_answer FROM refusals r;
+    INTO v_answer FROM refusal_counts() r;
     SELECT v_answer || jsonb_build_object('audit', coalesce(jsonb_agg(jsonb_build_object('at', rfc3339(a.at), 'actor', a.actor,
         'action', a.action, 'subject', a.subject, 'before', a.before, 'after', a.after) ORDER BY a.audit_id DESC), '[]'))
     INTO v_answer FROM (SELECT * FROM audit ORDER BY audit_id DESC LIMIT c_audit) a;

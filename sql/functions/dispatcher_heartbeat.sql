@@ -1,8 +1,8 @@
--- dispatcher_heartbeat(id, permits, llm_model): this process lives, and so do these permits of its calls. Returns jsonb: known = false if it is not registered (any more):
+-- dispatcher_heartbeat(id, permits, llm_model, analyze_model): this process lives, and so do these permits of its calls. Returns jsonb: known = false if it is not registered (any more):
 -- register again; and the tunables that a dispatcher goes by, so that a change reaches it with the next heartbeat;
--- llm_known: that model can be called without an address of the dispatcher's own.
+-- llm_known: that model can be called without an address of the dispatcher's own; analyze_pool: the other's worker pool.
 CREATE OR REPLACE FUNCTION camserver.dispatcher_heartbeat(
-    p_id uuid, p_permits uuid[] DEFAULT '{}', p_llm_model text DEFAULT NULL) RETURNS jsonb
+    p_id uuid, p_permits uuid[] DEFAULT '{}', p_llm_model text DEFAULT NULL, p_analyze_model text DEFAULT NULL) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
 DECLARE
     v_known boolean;
@@ -18,6 +18,7 @@ BEGIN
                 'permit_ttl_sec'))
         || jsonb_build_object('llm_known', EXISTS (SELECT 1 FROM models m JOIN providers p USING (provider_id)
                 WHERE m.model = p_llm_model AND m.enabled AND coalesce(m.pool, p.base_url) IS NOT NULL),
+            'analyze_pool', (SELECT m.pool FROM models m WHERE m.model = p_analyze_model),
             'retention_rules', (SELECT coalesce(jsonb_agg(
             jsonb_build_object('pattern', pattern, 'class', retention_class) ORDER BY position), '[]') FROM retention_rules));
 END $$;

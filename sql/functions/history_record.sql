@@ -1,7 +1,7 @@
 -- history_record(): the rows of minute_history of this minute so far, and of those since the last call, at most an hour.
 -- Series, a minute each: jobs_done.KIND, jobs_dead.KIND, job_p95_sec.KIND (from creation to done), calls.OUTCOME (model
 -- calls that ended); and as it stands at the end of the minute: queue_depth (queued and waiting, counted up to 100000),
--- queue_age_sec of the oldest, refused.REASON (lease requests refused since counting began).
+-- queue_age_sec of the oldest, refused.REASON (since counting began).
 -- Returns jsonb: count of rows, more false. Locks: its rows.
 CREATE OR REPLACE FUNCTION camserver.history_record() RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
@@ -37,8 +37,7 @@ BEGIN
         UNION ALL
         (SELECT created_at FROM inference_jobs WHERE status = 'waiting' ORDER BY available_at LIMIT c_depth)) q
     UNION ALL
-    SELECT v_this, 'refused.' || upper(substr(h.name, length('lease_refused_') + 1)), sum(h.value) FROM host_counters h
-    WHERE h.name LIKE 'lease_refused_%' GROUP BY 2
+    SELECT v_this, 'refused.' || r.reason, r.refused FROM refusal_counts() r
     ON CONFLICT (minute, series) DO UPDATE SET value = excluded.value;
     GET DIAGNOSTICS v_count = ROW_COUNT;
     RETURN jsonb_build_object('count', v_count, 'more', false);

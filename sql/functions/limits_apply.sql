@@ -1,4 +1,5 @@
--- limits_apply(): makes the buckets what rate_limits says, and serves those who wait under the new limits at once. A bucket
+-- limits_apply(): makes the buckets what rate_limits says, and serves those who wait under the new limits at once;
+-- who goes on waiting is told to ask. A bucket
 -- keeps its tokens, up to the new maximum, and the fraction of the next one; what came up to now came under the old limits.
 -- Permits that were given stay, also above a lowered limit. New buckets are full.
 -- Locks: 'limits' exclusive, which the caller has already, then all buckets.
@@ -38,5 +39,7 @@ BEGIN
     SELECT array_agg(DISTINCT w.model) INTO v_waiting FROM permit_waiters w;
     IF v_waiting IS NOT NULL THEN
         PERFORM permit_serve(v_waiting, NULL, permit_lock(v_waiting));
+        -- What the others were told of when to ask again does not hold any more.
+        PERFORM pg_notify('permit_' || replace(h.holder::text, '-', ''), '') FROM (SELECT DISTINCT holder FROM permit_waiters) h;
     END IF;
 END $$;

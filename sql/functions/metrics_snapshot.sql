@@ -104,6 +104,14 @@ BEGIN
         ('camserver_pool_failed_starts_streak', NULL, NULL, p.fail_streak)) AS m (name, label, label_value, value);
 
     RETURN QUERY
+    SELECT m.name, 'node', n.name, NULL::text, NULL::text, m.value::float8 FROM node_list n
+    CROSS JOIN LATERAL (VALUES
+        ('camserver_node_state', CASE n.state WHEN 'up' THEN 0 WHEN 'unknown' THEN 1 WHEN 'draining' THEN 2 ELSE 3 END),
+        ('camserver_node_inflight', n.inflight),
+        ('camserver_node_inflight_limit', n.max_inflight),
+        ('camserver_node_latency_seconds', coalesce(n.latency_ms, 0) / 1000)) AS m (name, value);
+
+    RETURN QUERY
     SELECT m.name, 'sweep', s.name, NULL::text, NULL::text, m.value::float8 FROM sweeps s
     CROSS JOIN LATERAL (VALUES
         ('camserver_sweep_late_seconds', greatest(0, extract(epoch FROM v_now - greatest(s.next_run_at, s.last_run_at)))),

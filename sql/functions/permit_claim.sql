@@ -27,7 +27,7 @@ BEGIN
         UPDATE buckets b SET waiting = b.waiting - g.n FROM (SELECT count(*)::integer AS n FROM gone) g
         WHERE b.level = 'model' AND b.name = p_model;
         PERFORM permit_return(ARRAY(SELECT p.permit_id FROM permits p
-            WHERE p.holder = p_holder AND p.model = p_model AND p.fresh));
+            WHERE p.holder = p_holder AND p.model = p_model AND p.fresh), v_now);
         PERFORM permit_serve(ARRAY[p_model], p_holder, v_now);
         RETURN;
     END IF;

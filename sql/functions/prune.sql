@@ -1,5 +1,6 @@
 -- prune(): forget what is older than its keeping time, a small batch per table and call, and mend usage rows that
--- somebody's hand edit left wrong. Returns jsonb: count of rows, more = true while a table had a full batch.
+-- somebody's hand edit left wrong. What somebody else has locked waits for the next time.
+-- Returns jsonb: count of rows, more = true while a table had a full batch.
 CREATE OR REPLACE FUNCTION camserver.prune() RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
 DECLARE
@@ -11,13 +12,13 @@ DECLARE
     v_more boolean := false;
 BEGIN
     DELETE FROM admission_metrics WHERE metric_id IN (
-        SELECT metric_id FROM admission_metrics WHERE recorded_at < v_before LIMIT c_batch);
+        SELECT metric_id FROM admission_metrics WHERE recorded_at < v_before LIMIT c_batch FOR UPDATE SKIP LOCKED);
     GET DIAGNOSTICS v_count = ROW_COUNT;
     v_sum := v_sum + v_count;
     v_more := v_more OR v_count = c_batch;
 
     DELETE FROM modal_lease_log WHERE lease_id IN (
-        SELECT lease_id FROM modal_lease_log WHERE ended_at < v_before LIMIT c_batch);
+        SELECT lease_id FROM modal_lease_log WHERE ended_at < v_before LIMIT c_batch FOR UPDATE SKIP LOCKED);
     GET DIAGNOSTICS v_count = ROW_COUNT;
     v_sum := v_sum + v_count;
     v_more := v_more OR v_count = c_batch;
@@ -25,7 +26,7 @@ BEGIN
     DELETE FROM inference_jobs WHERE job_id IN (
         SELECT job_id FROM inference_jobs WHERE status IN ('done', 'cancelled')
           AND finished_at < v_jobs_before
-        ORDER BY finished_at LIMIT c_batch);
+        ORDER BY finished_at LIMIT c_batch FOR UPDATE SKIP LOCKED);
     GET DIAGNOSTICS v_count = ROW_COUNT;
     v_sum := v_sum + v_count;
     v_more := v_more OR v_count = c_batch;
@@ -33,7 +34,7 @@ BEGIN
     DELETE FROM inference_jobs WHERE job_id IN (
         SELECT job_id FROM inference_jobs WHERE status = 'dead'
           AND finished_at < clock_timestamp() - make_interval(days => setting_number('keep_dead_days')::integer)
-        ORDER BY finished_at LIMIT c_batch);
+        ORDER BY finished_at LIMIT c_batch FOR UPDATE SKIP LOCKED);
     GET DIAGNOSTICS v_count = ROW_COUNT;
     v_sum := v_sum + v_count;
     v_more := v_more OR v_count = c_batch;
@@ -41,7 +42,7 @@ BEGIN
     DELETE FROM notifications WHERE notification_id IN (
         SELECT notification_id FROM notifications WHERE state NOT IN ('pending', 'sending')
           AND updated_at < clock_timestamp() - make_interval(days => setting_number('notify_keep_days')::integer)
-        ORDER BY updated_at LIMIT c_batch);
+        ORDER BY updated_at LIMIT c_batch FOR UPDATE SKIP LOCKED);
     GET DIAGNOSTICS v_count = ROW_COUNT;
     v_sum := v_sum + v_count;
     v_more := v_more OR v_count = c_batch;

@@ -1,5 +1,6 @@
 -- queue_load(): how many analyses wait, and the limits that backpressure holds them against. The number may be
--- queue_count_ms old: whoever finds it older counts anew, one at a time, to max at most; nobody waits for that.
+-- queue_count_ms old: whoever finds it older counts anew, to max at most. While one counts, the others go on with the number
+-- that there is, unless it is of another time (2 s older): then they count for themselves. Nobody waits.
 -- Returns jsonb: queued (also those that wait for another attempt), max, warning_percent and overload_percent (of max,
 -- from which requests are delayed and refused), delay_ms (the longest delay). Internal.
 -- Locks: the row of queue_count, skipped if taken.
@@ -12,6 +13,7 @@ DECLARE
     v_max integer;
     v_fresh_ms integer;
     v_limits jsonb;
+    v_mine boolean;
 BEGIN
     SELECT max(value) FILTER (WHERE name = 'ingest_queue_max'), max(value) FILTER (WHERE name = 'queue_count_ms'),
         jsonb_object_agg(replace(name, 'backpressure_', ''), value::numeric) FILTER (WHERE name LIKE 'backpressure_%')
@@ -21,11 +23,14 @@ BEGIN
     SELECT queued, counted_at INTO v_queued, v_counted_at FROM queue_count;
     IF v_counted_at <= v_now - v_fresh_ms * interval '1 ms' THEN
         PERFORM 1 FROM queue_count FOR UPDATE SKIP LOCKED;
-        IF FOUND THEN
+        v_mine := FOUND;
+        IF v_mine OR v_counted_at <= v_now - v_fresh_ms * interval '1 ms' - interval '2 seconds' THEN
             SELECT count(*) INTO v_queued FROM (
                 (SELECT 1 FROM inference_jobs WHERE status = 'queued' AND kind = 'analyze' LIMIT v_max)
                 UNION ALL
                 (SELECT 1 FROM inference_jobs WHERE status = 'waiting' AND kind = 'analyze' LIMIT v_max)) w;
+        END IF;
+        IF v_mine THEN
             UPDATE queue_count SET queued = v_queued, counted_at = v_now;
         END IF;
     END IF;

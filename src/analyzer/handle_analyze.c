@@ -2,7 +2,7 @@
  * POST /v1/analyze: checks the form, looks at the picture, compares it with the camera's last one. */
 #include "analyzer/answer.h"
 #include "analyzer/handlers.h"
-#include "analyzer/iso_time.h"
+#include "common/iso_time.h"
 #include "analyzer/jpeg.h"
 #include "analyzer/report.h"
 #include "common/ident.h"
@@ -74,13 +74,24 @@ static int check_hints(const struct form *form, struct fault *f)
 	return 0;
 }
 
+static bool parse_time(const char *s, int64_t *ret_ms)
+{
+	time_t at;
+	int us;
+
+	if (!iso_time_parse(s, ISO_8601, &at, &us))
+		return false;
+	*ret_ms = (int64_t)at * 1000 + us / 1000;
+	return true;
+}
+
 static int check_fields(const struct form *form, struct report *report, int64_t *ret_captured_ms, struct fault *f)
 {
 	if (check_required(form, f) < 0)
 		return -1;
 	if (!ident_valid(form_text(form, FORM_CAMERA_ID)))
 		err_set(&f->e, "\"camera_id\" must be 1 to %d letters, digits, '_', '.' or '-'", IDENT_MAX);
-	else if (!iso_time_parse(form_text(form, FORM_CAPTURED_AT), ret_captured_ms))
+	else if (!parse_time(form_text(form, FORM_CAPTURED_AT), ret_captured_ms))
 		err_set(&f->e, "\"captured_at\" must be a time such as 2026-01-31T23:59:59Z");
 	else if (strcmp(report->profile, "fast") != 0 && strcmp(report->profile, "standard") != 0)
 		err_set(&f->e, "\"profile\" must be fast or standard");

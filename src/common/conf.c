@@ -400,6 +400,13 @@ static void show_url(const char *url, char *ret, size_t size)
 	snprintf(ret, size, "%s", text);
 }
 
+bool conf_is_default(const struct conf *c, const char *name)
+{
+	const struct conf_option *o = find(name);
+
+	return o != NULL && strcmp(c->private->origins[o - conf_options], "default") == 0;
+}
+
 void conf_value_text(const struct conf *c, const struct conf_option *o, char *ret, size_t size, const char **ret_origin)
 {
 	const void *at = (const char *)c + o->offset;

@@ -80,6 +80,8 @@ void conf_free(struct conf *c);
 /* Passwords in URLs are replaced by ***. ret_origin says where the value came from. */
 void conf_value_text(
     const struct conf *c, const struct conf_option *o, char *ret, size_t size, const char **ret_origin);
+/* Nobody has set this option. */
+bool conf_is_default(const struct conf *c, const char *name);
 /* The options as --help lists them. */
 void conf_print_options(FILE *out);
 

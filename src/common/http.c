@@ -9,7 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { IDLE_PER_HOST = 32, HOSTS = 8, IDLE_SEC = 90, CONNECT_MS = 5000, KEEPALIVE_SEC = 30, HANDLES_KEPT = 64 };
+enum {
+	IDLE_PER_HOST = 32,
+	HOSTS = 8,
+	IDLE_SEC = 90,
+	CONNECT_MS = 5000,
+	KEEPALIVE_SEC = 30,
+	HANDLES_KEPT = 64,
+	RETRY_AFTER_MAX_SEC = 3600
+};
 
 struct body { /* a form's bytes on their way out */
 	const char *data;
@@ -317,7 +325,7 @@ static void finish(struct http_transfer *t, CURLcode code)
 
 	curl_easy_getinfo(t->easy, CURLINFO_NUM_CONNECTS, &a.new_connections);
 	curl_easy_getinfo(t->easy, CURLINFO_RETRY_AFTER, &retry);
-	a.retry_after_sec = (long)retry;
+	a.retry_after_sec = (long)(retry < RETRY_AFTER_MAX_SEC ? retry : RETRY_AFTER_MAX_SEC);
 	if (code == CURLE_OK) {
 		curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &a.status);
 	} else {

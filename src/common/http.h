@@ -51,7 +51,7 @@ struct http_answer {
 	long status; /* 0: there was none, fault says why */
 	const char *body;
 	size_t len;
-	long retry_after_sec; /* 0: not said */
+	long retry_after_sec; /* what the other side asked for, an hour at most; 0: nothing */
 	char fault[256];
 	int connected;        /* 0 if nobody could be reached at all */
 	long new_connections; /* that this transfer had to open */

@@ -293,10 +293,10 @@ static long shorter(long a, int64_t b)
 	return b < a ? (long)(b > 0 ? b : 0) : a;
 }
 
-static enum route_found choose(struct router *r, const struct entry *e, struct route_pick *p, int64_t now)
+/* Those that can take a call now, into ret; ROUTE_OK if there are any. */
+static enum route_found find_open(
+    const struct entry *e, struct route_pick *p, struct router_node **ret, size_t *ret_n, int64_t now)
 {
-	struct router_node *open[CANDIDATES_MAX];
-	double costs[CANDIDATES_MAX], usual = usual_latency(e);
 	bool full = false;
 	size_t n = 0;
 
@@ -313,14 +313,43 @@ static enum route_found choose(struct router *r, const struct entry *e, struct r
 			full = true;
 			p->retry_after_ms = shorter(p->retry_after_ms, FULL_MS);
 		} else {
-			open[n] = node;
-			costs[n++] = balance_cost(&node->balance, usual, now);
+			ret[n++] = node;
 		}
 	}
-	if (n == 0)
-		return full ? ROUTE_FULL : ROUTE_DOWN;
+	*ret_n = n;
+	return n > 0 ? ROUTE_OK : full ? ROUTE_FULL : ROUTE_DOWN;
+}
+
+static enum route_found choose(struct router *r, const struct entry *e, struct route_pick *p, int64_t now)
+{
+	struct router_node *open[CANDIDATES_MAX];
+	double costs[CANDIDATES_MAX], usual = usual_latency(e);
+	size_t n;
+	enum route_found route = find_open(e, p, open, &n, now);
+
+	if (route != ROUTE_OK)
+		return route;
+	for (size_t i = 0; i < n; i++)
+		costs[i] = balance_cost(&open[i]->balance, usual, now);
 	take(p, open[balance_choose(costs, n, random_number(r))], now);
 	return ROUTE_OK;
+}
+
+enum route_found router_look(struct router *r, const char *model, long *ret_retry_after_ms, int64_t now)
+{
+	struct router_node *open[CANDIDATES_MAX];
+	struct route_pick pick = {.n_tried = 0};
+	enum route_found route = ROUTE_UNKNOWN;
+	const struct entry *e;
+	size_t n;
+
+	pthread_mutex_lock(&r->lock);
+	e = entry_of(r, model);
+	if (e != NULL && now < e->fresh_until)
+		route = e->n == 0 ? ROUTE_NONE : find_open(e, &pick, open, &n, now);
+	pthread_mutex_unlock(&r->lock);
+	*ret_retry_after_ms = pick.retry_after_ms;
+	return route;
 }
 
 enum route_found router_choose(struct router *r, const char *model, struct route_pick *pick, int64_t now)
@@ -380,6 +409,7 @@ void router_end(struct router *r, const char *model, struct route_pick *pick, en
 {
 	struct router_node *n = pick->node;
 
+	metrics_observe(r->metrics, HISTOGRAM_NODE_CALL, (now - pick->since) * 1000);
 	pthread_mutex_lock(&r->lock);
 	if (end == CALL_WORKED) {
 		balance_sample(&n->balance, (double)(now - pick->since), now);

@@ -53,6 +53,8 @@ void router_fill(struct router *r, const char *model, struct json_object *candid
 /* The nodes may have changed: all candidates are to be fetched anew. */
 void router_invalidate(struct router *r);
 
+/* What a call would meet now, without one being made. ret_retry_after_ms as in route_pick. */
+enum route_found router_look(struct router *r, const char *model, long *ret_retry_after_ms, int64_t now);
 /* ROUTE_OK: *pick says where, and router_end() must follow. Nodes that this pick has tried are passed over. */
 enum route_found router_choose(struct router *r, const char *model, struct route_pick *pick, int64_t now);
 /* The call has ended; with a reason unless it worked. retry_after_ms: what the node asked for, or 0. */

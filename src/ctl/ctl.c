@@ -156,3 +156,14 @@ int ctl_left(const struct ctl *ctl, int n)
 	}
 	return 0;
 }
+
+int ctl_limit(struct ctl *ctl, char ret[CTL_LIMIT_LEN + 1])
+{
+	enum { LIMIT_DEFAULT = 50, LIMIT_MAX = 1000000 };
+	double limit;
+
+	if (ctl_number(ctl, "--limit", LIMIT_DEFAULT, 1, LIMIT_MAX, &limit) < 0 || ctl_left(ctl, 0) < 0)
+		return -1;
+	snprintf(ret, CTL_LIMIT_LEN + 1, "%.0f", limit);
+	return 0;
+}

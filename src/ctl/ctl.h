@@ -50,6 +50,9 @@ bool ctl_flag(struct ctl *ctl, const char *name);
 /* A number in the same way: *ret is the fallback if it is not there. -1 and a message for anything but a number from
  * min to max. */
 int ctl_number(struct ctl *ctl, const char *name, double fallback, double min, double max, double *ret);
+/* --limit N as text, 50 if it is not there; -1 and a message if it is no such number, or if anything but it is left. */
+enum { CTL_LIMIT_LEN = 15 };
+int ctl_limit(struct ctl *ctl, char ret[CTL_LIMIT_LEN + 1]);
 /* To be asked after all options were taken out: -1 and a message if an unknown one, or more than n arguments, are
  * left. */
 int ctl_left(const struct ctl *ctl, int n);

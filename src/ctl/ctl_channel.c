@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TEST_WAIT_SEC = 30, LIMIT_DEFAULT = 50, LIMIT_MAX = 1000000 };
+enum { TEST_WAIT_SEC = 30 };
 
 int ctl_channel_list(struct ctl *ctl)
 {
@@ -117,16 +117,14 @@ int ctl_channel_test(struct ctl *ctl)
 int ctl_notifications(struct ctl *ctl)
 {
 	const char *state = ctl_option(ctl, "--state", NULL), *camera = ctl_option(ctl, "--camera", NULL);
-	char limit_text[16];
-	double limit;
+	char limit[CTL_LIMIT_LEN + 1];
 
-	if (ctl_number(ctl, "--limit", LIMIT_DEFAULT, 1, LIMIT_MAX, &limit) < 0 || ctl_left(ctl, 0) < 0)
+	if (ctl_limit(ctl, limit) < 0)
 		return EXIT_FAILURE;
-	snprintf(limit_text, sizeof limit_text, "%.0f", limit);
 	return ctl_list(ctl,
 	    "SELECT * FROM camserver.notification_list WHERE ($1::text IS NULL OR state = $1)"
 	    " AND ($2::text IS NULL OR camera_id = $2) LIMIT $3::bigint",
-	    3, (const char *[]){state, camera, limit_text});
+	    3, (const char *[]){state, camera, limit});
 }
 
 int ctl_reviews(struct ctl *ctl)

@@ -5,14 +5,23 @@
 #include "ctl/doctor.h"
 
 #include <json-c/json.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
-enum { TEXT_MAX = 1024, SKEW_WARNING_SEC = 1, SKEW_PROBLEM_SEC = 5, BACKLOG_SEC = 300, XMIN_SEC = 3600 };
+enum {
+	TEXT_MAX = 1024,
+	SKEW_WARNING_SEC = 1,
+	SKEW_PROBLEM_SEC = 5,
+	BACKLOG_SEC = 300,
+	XMIN_SEC = 3600,
+	CONNECT_MS = 5000
+};
 
 static const char *const level_words[] = {
     [FINDING_OK] = "ok", [FINDING_WARNING] = "warning", [FINDING_PROBLEM] = "problem"};
@@ -77,6 +86,38 @@ static void check_database(struct doctor *d)
 	found(d, FINDING_OK, "database", NULL, "%s on PostgreSQL %s, as %s", PQgetvalue(r, 0, 0), PQgetvalue(r, 0, 1),
 	    PQgetvalue(r, 0, 2));
 	PQclear(r);
+}
+
+/* Whether each service's role gets in with the password that it is given. Only root can read those; elsewhere there are
+ * none. */
+static void check_roles(struct doctor *d)
+{
+	static const char *const roles[] = {"api", "dispatcher", "manager"};
+	const char *admin = d->ctl->conf->admin_passfile, *slash = strrchr(admin, '/');
+	int tried = 0, bad = 0;
+
+	for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
+		char path[PATH_MAX], user[64];
+		struct db *db;
+		struct err e;
+
+		snprintf(path, sizeof path, "%.*s/%s.pgpass", (int)(slash - admin), admin, roles[i]);
+		snprintf(user, sizeof user, "camserver_%s", roles[i]);
+		if (access(path, R_OK) != 0)
+			continue;
+		setenv("PGUSER", user, 1);
+		setenv("PGPASSFILE", path, 1);
+		db = db_new(d->ctl->conf->database_url, "camctl doctor", CONNECT_MS);
+		tried++;
+		if (db != NULL && db_connect(db, &e) != DB_OK) {
+			found(d, FINDING_PROBLEM, "roles", "dpkg-reconfigure camserver sets roles and passwords again",
+			    "%s cannot connect: %s", user, e.msg);
+			bad++;
+		}
+		db_free(db);
+	}
+	if (tried > 0 && bad == 0)
+		found(d, FINDING_OK, "roles", NULL, "all services can connect");
 }
 
 static void check_schema(struct doctor *d)
@@ -312,6 +353,9 @@ int ctl_doctor(struct ctl *ctl)
 			database_checks[i](&d);
 	for (size_t i = 0; i < sizeof host_checks / sizeof *host_checks; i++)
 		host_checks[i](&d);
+	/* Last, since it changes what libpq takes for granted. */
+	if (d.database)
+		check_roles(&d);
 	if (d.findings != NULL)
 		printf("%s\n", json_object_to_json_string_ext(d.findings, JSON_C_TO_STRING_PRETTY));
 	else

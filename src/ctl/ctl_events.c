@@ -2,20 +2,15 @@
  * camctl events: what the cameras saw. */
 #include "ctl/ctl.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-
-enum { LIMIT_DEFAULT = 50, LIMIT_MAX = 1000000 };
 
 int ctl_events(struct ctl *ctl)
 {
 	const char *camera = ctl_option(ctl, "--camera", NULL), *state = ctl_option(ctl, "--state", NULL);
-	char limit_text[16];
-	double limit;
+	char limit[CTL_LIMIT_LEN + 1];
 
-	if (ctl_number(ctl, "--limit", LIMIT_DEFAULT, 1, LIMIT_MAX, &limit) < 0 || ctl_left(ctl, 0) < 0)
+	if (ctl_limit(ctl, limit) < 0)
 		return EXIT_FAILURE;
-	snprintf(limit_text, sizeof limit_text, "%.0f", limit);
 	return ctl_list(ctl,
 	    "SELECT e.event_id, e.camera_id, e.primary_event, e.state, e.severity_max, e.frame_count AS frames,"
 	    " camserver.rfc3339(e.start_at) AS start_at, camserver.rfc3339(e.last_seen_at) AS last_seen_at, "
@@ -25,5 +20,5 @@ int ctl_events(struct ctl *ctl)
 	    " FROM camserver.events e WHERE ($1::text IS NULL OR e.camera_id = $1)"
 	    " AND ($2::camserver.event_state IS NULL OR e.state = $2::camserver.event_state)"
 	    " ORDER BY e.start_at DESC, e.event_id DESC LIMIT $3::bigint",
-	    3, (const char *[]){camera, state, limit_text});
+	    3, (const char *[]){camera, state, limit});
 }

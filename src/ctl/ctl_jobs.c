@@ -8,18 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { JOB_ID_LEN_MAX = 18, LIMIT_DEFAULT = 50, LIMIT_MAX = 1000000 };
+enum { JOB_ID_LEN_MAX = 18 };
 
 int ctl_jobs_list(struct ctl *ctl)
 {
 	const char *status = ctl_option(ctl, "--status", NULL), *kind = ctl_option(ctl, "--kind", NULL);
 	const char *camera = ctl_option(ctl, "--camera", NULL);
-	char limit_text[16];
-	double limit;
+	char limit[CTL_LIMIT_LEN + 1];
 
-	if (ctl_number(ctl, "--limit", LIMIT_DEFAULT, 1, LIMIT_MAX, &limit) < 0 || ctl_left(ctl, 0) < 0)
+	if (ctl_limit(ctl, limit) < 0)
 		return EXIT_FAILURE;
-	snprintf(limit_text, sizeof limit_text, "%.0f", limit);
 	return ctl_list(ctl,
 	    "SELECT j.job_id, j.kind, j.status, j.priority, j.camera_id, f.frame_uuid, j.attempt, j.max_attempt,"
 	    " camserver.rfc3339(j.captured_at) AS captured_at, camserver.rfc3339(j.available_at) AS available_at,"
@@ -28,7 +26,7 @@ int ctl_jobs_list(struct ctl *ctl)
 	    " WHERE ($1::camserver.job_status IS NULL OR j.status = $1::camserver.job_status)"
 	    " AND ($2::camserver.job_kind IS NULL OR j.kind = $2::camserver.job_kind)"
 	    " AND ($3::text IS NULL OR j.camera_id = $3) ORDER BY j.job_id DESC LIMIT $4::bigint",
-	    4, (const char *[]){status, kind, camera, limit_text});
+	    4, (const char *[]){status, kind, camera, limit});
 }
 
 /* Calls a function that takes a job and answers with an outcome. */

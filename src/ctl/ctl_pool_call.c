@@ -6,10 +6,10 @@
 #include "common/jpeg.h"
 #include "common/json.h"
 #include "common/pool_client.h"
+#include "common/waiting.h"
 #include "common/spool.h"
 #include "ctl/ctl.h"
 
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,21 +127,9 @@ static void begin_one(struct task *t)
 
 static void wait_once(struct task *t, int64_t until)
 {
-	const struct dbq *queues[] = {t->db, pool_client_ear(t->pools)};
-	struct curl_waitfd fds[2];
-	unsigned n = 0;
-	int64_t wait;
+	const struct dbq *const dbs[] = {t->db, pool_client_ear(t->pools)};
 
-	for (size_t i = 0; i < 2; i++) {
-		until = dbq_wake_at(queues[i]) < until ? dbq_wake_at(queues[i]) : until;
-		if (dbq_fd(queues[i]) < 0)
-			continue;
-		fds[n].fd = dbq_fd(queues[i]);
-		fds[n++].events =
-		    (short)(CURL_WAIT_POLLIN | ((dbq_events(queues[i]) & POLLOUT) != 0 ? CURL_WAIT_POLLOUT : 0));
-	}
-	wait = until - clock_ms();
-	curl_multi_poll(http_multi(t->http), fds, n, wait < 0 ? 0 : wait > 1000 ? 1000 : (int)wait, NULL);
+	waiting_once(t->http, NULL, 0, dbs, sizeof dbs / sizeof *dbs, until);
 }
 
 static void run(struct task *t, long parallel)

@@ -3,6 +3,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/router_client.h"
 #include "dispatcher/commit.h"
 #include "dispatcher/escalate.h"
 #include "common/http.h"
@@ -21,8 +22,6 @@
 
 enum {
 	ANALYZE_TIMEOUT_MS = 10000,
-	PROBE_TIMEOUT_MS = 3000,
-	PROBE_ANSWER_MAX = 64 * 1024,
 	POLL_MS = 1000,        /* without a notification */
 	SCHEMA_RETRY_MS = 300, /* a job whose node is being told its schema */
 	URL_MAX = 1024,
@@ -84,6 +83,28 @@ static struct json_object *result_item(const struct job *j, const struct is21_re
 	return o;
 }
 
+/* --- the specification's error table */
+
+static void send_image(struct job *j, const char *base_url, const char *path, bool http2);
+
+/* The call came to nothing at this node, which has been told so: another may do it at once, or the job waits. survived:
+ * the node answered; an image that may have killed it is not tried on all the others in one go. */
+static void fail_or_go_elsewhere(
+    struct job *j, enum call_end end, bool survived, const char *error, int64_t at_least_ms)
+{
+	struct router *r = j->d->router;
+
+	if (j->route.n_tried > 0 && router_choose(r, analyze_model(j->d), &j->route, clock_ms()) == ROUTE_OK) {
+		if (router_may_retry(r, end, survived)) {
+			log_debug("job %lld: %s; now at %s", (long long)j->id, error, j->route.name);
+			send_image(j, j->route.base_url, "/v1/analyze", j->route.http2);
+			return;
+		}
+		router_drop(r, &j->route);
+	}
+	job_fail_backoff(j, error, at_least_ms);
+}
+
 static void succeed(struct job *j, const struct http_answer *a)
 {
 	struct is21_result r;
@@ -92,17 +113,25 @@ static void succeed(struct job *j, const struct http_answer *a)
 
 	if (is21_parse(a->body, a->len, &r, &e) < 0) {
 		snprintf(error, sizeof error, "the node's answer cannot be used: %.300s", e.msg);
-		node_failed(&j->d->analyze.node, NODE_FAULTY, 0, clock_ms(), (uint32_t)random());
-		job_fail_backoff(j, error, 0);
+		job_call_ended(j, CALL_FAULTY, 0, error);
+		fail_or_go_elsewhere(j, CALL_FAULTY, true, error, 0);
 		return;
 	}
-	node_worked(&j->d->analyze.node);
+	job_call_ended(j, CALL_WORKED, 0, "");
+	node_worked(&j->d->analyze.trouble);
 	commit_result(j->d, result_item(j, &r));
 	is21_free(&r);
 	job_free(j);
 }
 
-/* --- the specification's error table */
+static enum call_end end_of(const struct http_answer *a)
+{
+	if (a->status == 0)
+		return a->connected ? CALL_FAULTY : CALL_UNREACHABLE;
+	if (a->status == 429 || a->status == 503)
+		return CALL_BUSY;
+	return a->status == 400 || a->status == 409 ? CALL_WORKED : CALL_FAULTY;
+}
 
 static void answered(void *arg, const struct http_answer *a)
 {
@@ -110,41 +139,38 @@ static void answered(void *arg, const struct http_answer *a)
 	struct dispatcher *d = j->d;
 	char error[ERROR_MAX], current[IS21_SCHEMA_VERSION_MAX + 1];
 	int64_t asked = (int64_t)a->retry_after_sec * 1000;
+	enum call_end end = end_of(a);
 
 	j->transfer = NULL;
 	metrics_add(d->metrics, METRIC_NODE_REQUESTS);
 	metrics_add_n(d->metrics, METRIC_NODE_CONNECTIONS, (uint64_t)a->new_connections);
-	snprintf(error, sizeof error, "status %ld: %.*s", a->status, (int)(a->len < 300 ? a->len : 300), a->body);
-	switch (a->status) {
-	case 200:
+	if (a->status == 200) {
 		succeed(j, a);
-		break;
+		return;
+	}
+	if (a->status == 0)
+		snprintf(error, sizeof error, "%s", a->fault);
+	else
+		snprintf(
+		    error, sizeof error, "status %ld: %.*s", a->status, (int)(a->len < 300 ? a->len : 300), a->body);
+	job_call_ended(j, end, (long)asked, error);
+	switch (a->status) {
 	case 400: /* the image is at fault, and will be the next time */
-		node_worked(&d->analyze.node);
 		job_fail(j, error, 0, true, false);
 		break;
 	case 409:
 		is21_mismatch(a->body, a->len, current);
-		schema_push_wanted(d, current);
+		schema_push_wanted(d, j->base_url, current);
 		job_fail(j, "the node is being told its schema", SCHEMA_RETRY_MS, false, true);
 		break;
-	case 429:
-	case 503:
-		node_failed(&d->analyze.node, NODE_BUSY, asked, clock_ms(), (uint32_t)random());
-		job_fail_backoff(j, error, asked);
-		break;
-	case 0:
-		node_failed(
-		    &d->analyze.node, a->connected ? NODE_FAULTY : NODE_UNREACHABLE, 0, clock_ms(), (uint32_t)random());
-		job_fail_backoff(j, a->fault, 0);
-		break;
 	default:
-		node_failed(&d->analyze.node, NODE_FAULTY, asked, clock_ms(), (uint32_t)random());
-		job_fail_backoff(j, error, asked);
+		fail_or_go_elsewhere(j, end, a->status != 0, error, asked);
 	}
 }
 
-static void send_image(struct job *j)
+/* --- the call */
+
+static void send_image(struct job *j, const char *base_url, const char *path, bool http2)
 {
 	char url[URL_MAX], id[24];
 	const struct http_part form[] = {
@@ -160,47 +186,72 @@ static void send_image(struct job *j)
 	    {.name = NULL},
 	};
 
-	snprintf(url, sizeof url, "%s/v1/analyze", j->d->conf.is21_base_url);
+	snprintf(j->base_url, sizeof j->base_url, "%s", base_url);
+	snprintf(url, sizeof url, "%s%s", base_url, path);
 	snprintf(id, sizeof id, "%lld", (long long)j->id);
 	j->transfer = http_start(j->d->http,
 	    &(struct http_request){.method = "POST",
 		.url = url,
 		.timeout_ms = ANALYZE_TIMEOUT_MS,
 		.form = form,
+		.http2 = http2,
 		.answer_max = IS21_ANSWER_MAX},
 	    answered, j);
-	if (j->transfer == NULL) {
+	if (j->transfer == NULL)
 		job_fail(j, "out of memory", POLL_MS, false, true);
-		return;
-	}
+}
+
+static void begin_sending(struct job *j)
+{
 	j->state = JOB_SENDING;
 	j->d->analyze.lane.sending++;
 }
 
-/* --- the node's health */
-
-static void probed(void *arg, const struct http_answer *a)
+/* False: no node takes it now. */
+static bool send_to_node(struct job *j, int64_t now)
 {
-	struct dispatcher *d = arg;
-
-	d->analyze.probe = NULL;
-	if (a->status == 200) {
-		log_info("node %s is back", d->conf.is21_base_url);
-		node_worked(&d->analyze.node);
-	} else {
-		node_failed(&d->analyze.node, NODE_UNREACHABLE, 0, clock_ms(), (uint32_t)random());
-	}
+	if (router_choose(j->d->router, analyze_model(j->d), &j->route, now) != ROUTE_OK)
+		return false;
+	metrics_add(j->d->metrics, METRIC_CACHE_HITS); /* no question was needed where to */
+	begin_sending(j);
+	send_image(j, j->route.base_url, "/v1/analyze", j->route.http2);
+	return true;
 }
 
-static void probe(struct dispatcher *d)
+static bool has_workers(const struct dispatcher *d)
 {
-	char url[URL_MAX];
+	for (const struct job *j = d->analyze.lane.jobs; j != NULL; j = j->next)
+		if (j->worker != NULL)
+			return true;
+	return false;
+}
 
-	snprintf(url, sizeof url, "%s/healthz", d->conf.is21_base_url);
-	d->analyze.probe = http_start(d->http,
-	    &(struct http_request){
-		.method = "GET", .url = url, .timeout_ms = PROBE_TIMEOUT_MS, .answer_max = PROBE_ANSWER_MAX},
-	    probed, d);
+static void worker_there(void *arg, const struct pool_answer *a)
+{
+	struct job *j = arg;
+	struct node_state *trouble = &j->d->analyze.trouble;
+
+	j->waiting = NULL;
+	j->worker = a->lease;
+	if (a->lease != NULL) {
+		send_image(j, a->base_url, a->url + strlen(a->base_url), false);
+		return;
+	}
+	/* A pool that is only full gives back what we have of it, and then goes on. */
+	if (!has_workers(j->d)) {
+		if (node_open(trouble, clock_ms()))
+			log_warning("pool %s: %s: %s", j->d->analyze.pool, a->error_code, a->reason);
+		node_failed(trouble, NODE_BUSY, job_pool_pause_ms(a), clock_ms(), (uint32_t)random());
+	}
+	job_fail_refused(j, a);
+}
+
+static void ask_for_worker(struct job *j)
+{
+	begin_sending(j);
+	j->waiting = pool_acquire(j->d->pools, j->d->analyze.pool, worker_there, j);
+	if (j->waiting == NULL)
+		job_fail(j, "out of memory", POLL_MS, false, true);
 }
 
 /* --- images */
@@ -278,7 +329,7 @@ static void submit_claim(struct dispatcher *d, size_t n, size_t calls)
 	snprintf(n_text, sizeof n_text, "%zu", n);
 	snprintf(calls_text, sizeof calls_text, "%zu", calls);
 	d->analyze.claiming = dbq_submit(d->db, "SELECT * FROM camserver.job_claim('analyze', $1, $2, $3, $4)", 4,
-				  (const char *[]){d->id, n_text, d->conf.analyze_model, calls_text}, claimed, d) == 0;
+				  (const char *[]){d->id, n_text, analyze_model(d), calls_text}, claimed, d) == 0;
 }
 
 /* Twice as many as may be sent at once, so that images are at hand; not one by one, but when half is used up. Results
@@ -307,19 +358,56 @@ static void give_back_unsent(struct dispatcher *d, const char *why, int64_t dela
 	}
 }
 
-static void send_ready(struct dispatcher *d)
+static void send_ready(struct dispatcher *d, int64_t now)
 {
 	for (struct job *j = d->analyze.lane.jobs, *next;
 	     j != NULL && d->analyze.lane.sending < d->analyze.lane.inflight_max; j = next) {
 		next = j->next;
-		if (j->state == JOB_READY)
-			send_image(j);
+		if (j->state != JOB_READY)
+			continue;
+		if (d->analyze.pool[0] != '\0')
+			ask_for_worker(j);
+		else if (!send_to_node(j, now))
+			break;
 	}
+}
+
+/* Whether calls can be made: nodes can be reached, or the pool has workers. Otherwise ret_wait_ms says when to look
+ * again, and ret_full that it is only a matter of room. */
+static bool is_open(struct dispatcher *d, int64_t now, long *ret_wait_ms, bool *ret_full)
+{
+	enum route_found found = ROUTE_OK;
+
+	*ret_full = false;
+	if (!node_open(&d->analyze.trouble, now)) {
+		*ret_wait_ms = (long)(d->analyze.trouble.resume_at - now);
+		return false;
+	}
+	if (d->analyze.pool[0] == '\0')
+		found = router_look(d->router, analyze_model(d), ret_wait_ms, now);
+	if (found == ROUTE_UNKNOWN) {
+		router_client_want(d->router_client, analyze_model(d), now);
+		*ret_wait_ms = POLL_MS;
+		*ret_full = true; /* for all that is known */
+		return false;
+	}
+	*ret_full = found == ROUTE_FULL && d->analyze.lane.sending > 0;
+	if ((found == ROUTE_DOWN || found == ROUTE_NONE) != d->analyze.away) {
+		d->analyze.away = !d->analyze.away;
+		if (d->analyze.away)
+			log_warning(
+			    "no node of %s %s", analyze_model(d), found == ROUTE_NONE ? "is known" : "can be reached");
+		else
+			log_info("there are nodes of %s again", analyze_model(d));
+	}
+	return found == ROUTE_OK;
 }
 
 int64_t analyze_tick(struct dispatcher *d, int64_t now)
 {
 	int64_t next = now + POLL_MS;
+	long wait_ms = 0;
+	bool full;
 
 	if (d->stopping) {
 		give_back_unsent(d, "given back: the dispatcher stops", 0);
@@ -331,20 +419,17 @@ int64_t analyze_tick(struct dispatcher *d, int64_t now)
 		if (d->followups.in_line)
 			d->followups.due = 0;
 	}
-	if (!node_open(&d->analyze.node, now)) {
+	if (!is_open(d, now, &wait_ms, &full)) {
 		/* Nobody waits here for a node that does not answer: another dispatcher may reach it, or another day.
 		 */
-		if (d->analyze.lane.held > d->analyze.lane.sending)
-			give_back_unsent(d, "given back: the node is not available",
-			    d->analyze.node.resume_at > now ? d->analyze.node.resume_at - now : SCHEMA_RETRY_MS);
-		if (d->analyze.in_line && !d->analyze.claiming && dbq_connected(d->db))
+		if (!full && d->analyze.lane.held > d->analyze.lane.sending)
+			give_back_unsent(
+			    d, "given back: the node is not available", wait_ms > 0 ? wait_ms : SCHEMA_RETRY_MS);
+		if (!full && d->analyze.in_line && !d->analyze.claiming && dbq_connected(d->db))
 			submit_claim(d, 0, 0); /* gives up the place */
-		if (node_wants_probe(&d->analyze.node, now) && d->analyze.probe == NULL)
-			probe(d);
-		return d->analyze.node.resume_at > now && d->analyze.node.resume_at < next ? d->analyze.node.resume_at
-											   : next;
+		return wait_ms > 0 && now + wait_ms < next ? now + wait_ms : next;
 	}
-	send_ready(d);
+	send_ready(d, now);
 	if (d->membership.registered && dbq_connected(d->db) && d->analyze.push == NULL)
 		claim(d, now);
 	return d->analyze.due > now && d->analyze.due < next ? d->analyze.due : next;
@@ -352,9 +437,8 @@ int64_t analyze_tick(struct dispatcher *d, int64_t now)
 
 void analyze_abort(struct dispatcher *d)
 {
-	http_cancel(d->analyze.probe);
 	http_cancel(d->analyze.push);
-	d->analyze.probe = d->analyze.push = NULL;
+	d->analyze.push = NULL;
 	for (struct job *j = d->analyze.lane.jobs, *next; j != NULL; j = next) {
 		next = j->next;
 		if (j->state != JOB_SENDING)

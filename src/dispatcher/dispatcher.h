@@ -19,7 +19,12 @@ struct http;
 struct http_transfer;
 struct job;
 struct json_object;
+struct pool_client;
+struct router;
+struct router_client;
 struct tasks;
+
+enum { DISPATCHER_URL_MAX = 512 };
 
 /* Elements of a jsonb array on their way into the database. */
 struct outbox {
@@ -44,12 +49,16 @@ struct dispatcher {
 	struct http *http;
 	struct tasks *tasks;
 	struct dbq *ear; /* hears of new jobs on a connection of its own */
+	struct router *router;
+	struct router_client *router_client;
+	struct pool_client *pools;
 	int signal_fd;
 	char id[UUID_TEXT_LEN + 1]; /* of this process start */
 	char permit_channel[UUID_TEXT_LEN + 8];
 
 	struct {
 		bool registered, asking, stopping, stopped;
+		bool node_configured; /* IS21_BASE_URL is in the table of nodes */
 		int64_t due;
 		int64_t interval_ms;
 	} membership;
@@ -78,9 +87,12 @@ struct dispatcher {
 		bool in_line; /* for a permit: a place in the model's queue is kept */
 		bool again;   /* something was heard while a claim was under way */
 		int64_t due;
-		struct node_state node;
-		struct http_transfer *probe, *push;
+		char pool[IDENT_MAX + 1];  /* whose workers are called instead of nodes; "": none */
+		struct node_state trouble; /* with the pool, or with telling a node its schema */
+		bool away;                 /* no node can be called, and it was said */
+		struct http_transfer *push;
 		bool asking_push;
+		char push_url[DISPATCHER_URL_MAX]; /* the node that is being told its schema */
 	} analyze;
 	struct {
 		struct lane lanes[FOLLOWUPS];
@@ -91,5 +103,11 @@ struct dispatcher {
 		struct node_state archive; /* rclone's, or the directory's */
 	} followups;
 };
+
+/* The model whose nodes, limits and pool hold for analyses. */
+static inline const char *analyze_model(const struct dispatcher *d)
+{
+	return *d->conf.analyze_model != '\0' ? d->conf.analyze_model : "is21";
+}
 
 #endif

@@ -175,7 +175,7 @@ void followups_abort(struct dispatcher *d)
 	for (size_t i = 0; i < FOLLOWUPS; i++)
 		for (struct job *j = d->followups.lanes[i].jobs, *next; j != NULL; j = next) {
 			next = j->next;
-			if (j->transfer == NULL) /* a task has it, and ends by itself */
+			if (j->transfer == NULL && j->waiting == NULL) /* a task has it, and ends by itself */
 				continue;
 			http_cancel(j->transfer);
 			job_fail(j, "given back: the dispatcher stops", 0, false, true);

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { POOL_PAUSE_MAX_MS = 5000 };
+
 /* 0 analyze, then the follow-ups: the order in which metrics.h has them, too. */
 static int kind_of(const struct job *j)
 {
@@ -52,10 +54,45 @@ void job_free(struct job *j)
 	j->lane->held--;
 	if (j->state == JOB_SENDING)
 		j->lane->sending--;
+	if (j->waiting != NULL)
+		pool_cancel(j->waiting);
+	if (j->worker != NULL)
+		pool_evict(j->worker, "its call was broken off");
+	if (j->route.node != NULL)
+		router_drop(j->d->router, &j->route);
 	free(j->picture.data);
 	json_object_put(j->facts);
 	free(j->work);
 	free(j);
+}
+
+void job_call_ended(struct job *j, enum call_end end, long retry_after_ms, const char *reason)
+{
+	if (j->route.node != NULL)
+		router_end(j->d->router, analyze_model(j->d), &j->route, end, retry_after_ms, reason, clock_ms());
+	if (j->worker != NULL && (end == CALL_WORKED || end == CALL_BUSY))
+		pool_release(j->worker);
+	else if (j->worker != NULL)
+		pool_evict(j->worker, reason);
+	j->worker = NULL;
+}
+
+int64_t job_pool_pause_ms(const struct pool_answer *refusal)
+{
+	int64_t asked = (int64_t)refusal->retry_after_sec * 1000;
+
+	return asked < POOL_PAUSE_MAX_MS ? asked : POOL_PAUSE_MAX_MS;
+}
+
+void job_fail_refused(struct job *j, const struct pool_answer *refusal)
+{
+	char error[JOB_ERROR_MAX];
+	int64_t wait = backoff_ms(j->attempt, j->d->backoff_base_ms, j->d->backoff_max_ms, (uint32_t)random());
+
+	snprintf(error, sizeof error, "no worker: %s: %s", refusal->error_code, refusal->reason);
+	if (wait < job_pool_pause_ms(refusal))
+		wait = job_pool_pause_ms(refusal);
+	job_fail(j, error, wait, false, true);
 }
 
 void job_fail(struct job *j, const char *why, int64_t delay_ms, bool final, bool refund)

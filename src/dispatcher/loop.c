@@ -3,10 +3,13 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/waiting.h"
 #include "dispatcher/analyze.h"
 #include "dispatcher/commit.h"
 #include "dispatcher/counters.h"
 #include "common/http.h"
+#include "common/pool_client.h"
+#include "common/router_client.h"
 #include "dispatcher/followups.h"
 #include "dispatcher/janitor.h"
 #include "dispatcher/membership.h"
@@ -14,14 +17,23 @@
 #include "dispatcher/sampler.h"
 #include "dispatcher/sweeper.h"
 
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/signalfd.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
-enum { WAIT_MAX_MS = 1000, FINISH_MS = 7000, STOP_MS = 10000, FDS_MAX = 4 };
+enum { FINISH_MS = 7000, STOP_MS = 10000 };
+
+static int64_t router_tick(struct dispatcher *d, int64_t now)
+{
+	return router_client_tick(d->router_client, now);
+}
+
+static int64_t pools_tick(struct dispatcher *d, int64_t now)
+{
+	return pool_client_tick(d->pools, now);
+}
 
 static int64_t (*const ticks[])(struct dispatcher *d, int64_t now) = {
     membership_tick,
@@ -29,6 +41,8 @@ static int64_t (*const ticks[])(struct dispatcher *d, int64_t now) = {
     sweeper_tick,
     counters_tick,
     janitor_tick,
+    router_tick,
+    pools_tick,
     analyze_tick,
     followups_tick,
     commit_tick,
@@ -65,31 +79,13 @@ static void watch_connection(struct dispatcher *d, bool *was_connected)
 	*was_connected = connected;
 }
 
-static void add_dbq(struct curl_waitfd *fds, unsigned *n, const struct dbq *q, int64_t *until)
-{
-	if (dbq_wake_at(q) < *until)
-		*until = dbq_wake_at(q);
-	if (dbq_fd(q) < 0)
-		return;
-	fds[*n].fd = dbq_fd(q);
-	fds[*n].events = (short)(CURL_WAIT_POLLIN | ((dbq_events(q) & POLLOUT) != 0 ? CURL_WAIT_POLLOUT : 0));
-	(*n)++;
-}
-
 /* Waits for whatever comes first. */
 static void wait_once(struct dispatcher *d, int64_t until)
 {
-	struct curl_waitfd fds[FDS_MAX] = {
-	    {.fd = d->signal_fd, .events = CURL_WAIT_POLLIN}, {.fd = tasks_fd(d->tasks), .events = CURL_WAIT_POLLIN}};
-	int64_t now = clock_ms(), wait;
-	unsigned n = 2;
+	const int fds[] = {d->signal_fd, tasks_fd(d->tasks)};
+	const struct dbq *const dbs[] = {d->db, d->ear, router_client_ear(d->router_client), pool_client_ear(d->pools)};
 
-	add_dbq(fds, &n, d->db, &until);
-	add_dbq(fds, &n, d->ear, &until);
-	wait = until - now;
-	if (wait > WAIT_MAX_MS)
-		wait = WAIT_MAX_MS;
-	curl_multi_poll(http_multi(d->http), fds, n, wait > 0 ? (int)wait : 0, NULL);
+	waiting_once(d->http, fds, sizeof fds / sizeof *fds, dbs, sizeof dbs / sizeof *dbs, until);
 }
 
 /* From SIGTERM on: requests under way may finish, for a while; then everything is given back, written, and signed off.
@@ -105,7 +101,8 @@ static void go_on_stopping(struct dispatcher *d, int64_t since)
 		analyze_abort(d);
 		followups_abort(d);
 	}
-	if (analyze_idle(d) && followups_idle(d) && (commit_pending(d) == 0 || !dbq_connected(d->db)) &&
+	if (analyze_idle(d) && followups_idle(d) &&
+	    ((commit_pending(d) == 0 && pool_client_idle(d->pools)) || !dbq_connected(d->db)) &&
 	    !d->membership.stopping)
 		membership_stop(d);
 }

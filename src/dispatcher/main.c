@@ -3,9 +3,14 @@
  * run, on any host that reaches the database. */
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/pool_client.h"
 #include "common/program.h"
+#include "common/router_client.h"
+#include "common/waiting.h"
+#include "dispatcher/analyze.h"
 #include "dispatcher/commit.h"
 #include "common/http.h"
+#include "dispatcher/followups.h"
 #include "dispatcher/job.h"
 #include "dispatcher/loop.h"
 #include "dispatcher/janitor.h"
@@ -14,10 +19,8 @@
 #include <curl/curl.h>
 
 #include <malloc.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 /* Of notifications so many that one receiver that hangs does not keep the others from hearing. */
@@ -25,20 +28,6 @@ enum { NOTIFY_INFLIGHT = 32, ESCALATE_INFLIGHT = 2, HEAP_KEPT = 16 * 1024 * 1024
 
 static int arg_count;
 static char **arg_values;
-
-static int open_signals(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGHUP);
-	signal(SIGPIPE, SIG_IGN);
-	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
-		return -1;
-	return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-}
 
 /* The two connections to the database. */
 static int open_database(const struct conf *conf, const char *permit_channel, struct dbq **ret_db, struct dbq **ret_ear)
@@ -56,10 +45,21 @@ static int open_database(const struct conf *conf, const char *permit_channel, st
 	return 0;
 }
 
+/* What asks the database through d->db, anew. */
+static int open_clients(struct dispatcher *d)
+{
+	router_client_free(d->router_client);
+	pool_client_free(d->pools);
+	d->router_client = router_client_new(d->router, d->db, d->http, d->conf.database_url, "cam-dispatcher");
+	d->pools = pool_client_new(&d->conf, d->db, "cam-dispatcher");
+	return d->router_client != NULL && d->pools != NULL ? 0 : -1;
+}
+
 /* A configuration that cannot be read leaves the running one as it is. */
 static void reload(struct dispatcher *d)
 {
 	struct dbq *db, *ear;
+	bool moved = false;
 	struct conf conf;
 	struct err e;
 
@@ -72,19 +72,29 @@ static void reload(struct dispatcher *d)
 	if (strcmp(conf.database_url, d->conf.database_url) != 0 &&
 	    open_database(&conf, d->permit_channel, &db, &ear) == 0) {
 		/* What the old connection was asked is answered as lost; nobody waits for it any more. */
+		analyze_abort(d);
+		followups_abort(d);
 		dbq_give_up(d->db);
 		dbq_free(d->db);
 		dbq_free(d->ear);
 		d->db = db;
 		d->ear = ear;
 		d->membership.registered = d->sampler.known = false;
-		d->membership.due = 0;
+		moved = true;
 	} else {
 		dbq_rename(d->db, conf.database_url);
 		dbq_rename(d->ear, conf.database_url);
+		dbq_rename(router_client_ear(d->router_client), conf.database_url);
+		dbq_rename(pool_client_ear(d->pools), conf.database_url);
 	}
+	d->membership.due = 0; /* what its heartbeat says may have changed */
+	d->membership.node_configured = false;
 	conf_free(&d->conf);
 	d->conf = conf;
+	if (moved && open_clients(d) < 0) {
+		log_error("cannot go on: out of memory");
+		exit(EXIT_FAILURE);
+	}
 	http_trust(d->http, d->conf.ca_file);
 	log_info("configuration reloaded");
 }
@@ -136,11 +146,12 @@ int main(int argc, char **argv)
 	if (d.metrics == NULL)
 		log_warning("going on without counters: %s", e.msg);
 	metrics_join(d.metrics, program.name);
-	d.signal_fd = open_signals();
+	d.signal_fd = waiting_signals();
 	srandom((unsigned)getpid() ^ (unsigned)clock_ms());
 	if (d.signal_fd < 0 || curl_global_init(CURL_GLOBAL_DEFAULT) != 0 ||
 	    open_database(&d.conf, d.permit_channel, &d.db, &d.ear) < 0 || (d.http = http_new(&e)) == NULL ||
-	    (d.tasks = tasks_new(&e)) == NULL || (d.janitor = janitor_new()) == NULL) {
+	    (d.tasks = tasks_new(&e)) == NULL || (d.janitor = janitor_new()) == NULL ||
+	    (d.router = router_new(true, d.metrics)) == NULL || open_clients(&d) < 0) {
 		log_error("cannot start: out of memory, threads or descriptors");
 		goto out;
 	}
@@ -155,6 +166,9 @@ out:
 	free_jobs(&d.analyze.lane);
 	for (size_t i = 0; i < FOLLOWUPS; i++)
 		free_jobs(&d.followups.lanes[i]);
+	pool_client_free(d.pools);
+	router_client_free(d.router_client);
+	router_free(d.router);
 	http_free(d.http);
 	curl_global_cleanup();
 	commit_free(&d);

@@ -8,6 +8,7 @@
 #include "dispatcher/job.h"
 #include "config.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -41,11 +42,24 @@ static void read_rules(struct retention_rules *ret, struct json_object *rules)
 	}
 }
 
+/* Analyses run on workers of this pool from now on; "": on nodes. */
+static void use_pool(struct dispatcher *d, const char *pool)
+{
+	if (!d->conf.enable_container_pooling)
+		pool = "";
+	if (strcmp(d->analyze.pool, pool) == 0)
+		return;
+	snprintf(d->analyze.pool, sizeof d->analyze.pool, "%s", pool);
+	d->analyze.trouble = (struct node_state){0};
+	log_info("analyses run on %s%s", *pool != '\0' ? "workers of pool " : "nodes", pool);
+}
+
 /* The tunables that come with a heartbeat. False if the database does not know this process. */
 static bool read_tunables(struct dispatcher *d, const char *text)
 {
 	struct json_object *json = json_tokener_parse(text), *rules;
 	int64_t stale_sec = 0, inflight = 0, archive_inflight = 0, permit_sec = 0;
+	const char *pool = "";
 	bool known = false;
 
 	if (json == NULL)
@@ -58,6 +72,8 @@ static bool read_tunables(struct dispatcher *d, const char *text)
 	(void)json_get_int64(json, "job_backoff_max_ms", &d->backoff_max_ms, NULL);
 	(void)json_get_int64(json, "permit_ttl_sec", &permit_sec, NULL);
 	(void)json_get_bool(json, "llm_known", &d->followups.llm_known, NULL);
+	(void)json_get_string(json, "analyze_pool", &pool, NULL);
+	use_pool(d, pool);
 	if (json_object_object_get_ex(json, "retention_rules", &rules) && json_object_is_type(rules, json_type_array))
 		read_rules(&d->retention, rules);
 	if (permit_sec > 0 && permit_sec < stale_sec)
@@ -120,17 +136,45 @@ static void heartbeat(struct dispatcher *d)
 	if (permits.data[0] == ',')
 		permits.data[0] = '{';
 	d->membership.asking =
-	    dbq_submit(d->db, "SELECT camserver.dispatcher_heartbeat($1, $2::uuid[], $3)", 3,
-		(const char *[]){
-		    d->id, permits.data[0] == '{' && !permits.failed ? permits.data : "{}", d->conf.llm_model},
+	    dbq_submit(d->db, "SELECT camserver.dispatcher_heartbeat($1, $2::uuid[], $3, $4)", 4,
+		(const char *[]){d->id, permits.data[0] == '{' && !permits.failed ? permits.data : "{}",
+		    d->conf.llm_model, analyze_model(d)},
 		beaten, d) == 0;
 	buf_free(&permits);
+}
+
+static void node_configured(void *arg, PGresult *result, const char *error)
+{
+	struct dispatcher *d = arg;
+
+	if (result != NULL && PQresultStatus(result) != PGRES_TUPLES_OK)
+		log_error("IS21_BASE_URL: %s", error);
+	d->membership.node_configured = result != NULL;
+}
+
+/* IS21_BASE_URL is a node like others; the default one only if there is no other. */
+static void configure_node(struct dispatcher *d)
+{
+	char name[IDENT_MAX + 1];
+
+	snprintf(name, sizeof name, "is21-%.*s", IDENT_MAX - 5, d->conf.host_name);
+	for (char *p = name; *p != '\0'; p++)
+		if (!isalnum((unsigned char)*p) && strchr("_.-", *p) == NULL)
+			*p = '-';
+	d->membership.node_configured = true; /* unless it goes wrong */
+	if (dbq_submit(d->db, "SELECT camserver.node_configure($1, $2, $3, $4)", 4,
+		(const char *[]){name, d->conf.is21_base_url, analyze_model(d),
+		    conf_is_default(&d->conf, "IS21_BASE_URL") ? "t" : "f"},
+		node_configured, d) < 0)
+		d->membership.node_configured = false;
 }
 
 int64_t membership_tick(struct dispatcher *d, int64_t now)
 {
 	if (d->membership.asking || d->membership.stopping || !dbq_connected(d->db))
 		return now + RETRY_MS;
+	if (d->membership.registered && !d->membership.node_configured)
+		configure_node(d);
 	if (now < d->membership.due)
 		return d->membership.due;
 	if (!d->membership.registered) {

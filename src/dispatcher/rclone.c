@@ -1,38 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dispatcher/rclone.h"
 
-#include "common/file.h"
 #include "common/json.h"
 #include "common/log.h"
+#include "common/rclone_site.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CALL_TIMEOUT_MS = 15000, ANSWER_MAX = 64 * 1024, URL_MAX = 4096, PASSWORD_MAX = 1024 };
+enum { CALL_TIMEOUT_MS = 15000, ANSWER_MAX = 64 * 1024 };
 
 const char *const rclone_hashes[RCLONE_HASHES] = {
     [RCLONE_SHA256] = "sha256", [RCLONE_SHA1] = "sha1", [RCLONE_MD5] = "md5"};
 
-static struct http_transfer *start(struct dispatcher *d, struct http_request *r, http_done *done, void *arg)
+/* Starts a request to that address, if it could be made. Frees the address. */
+static struct http_transfer *start(
+    struct dispatcher *d, struct buf *url, struct http_request *r, http_done *done, void *arg)
 {
-	struct http_transfer *t;
-	char *password = NULL;
-	size_t len;
+	struct http_transfer *t = NULL;
+	char *password;
 	struct err e;
 
 	if (*d->conf.rclone_user != '\0')
 		r->user = d->conf.rclone_user;
-	if (*d->conf.rclone_password_file != '\0') {
-		password = file_read_named(d->conf.rclone_password_file, PASSWORD_MAX, &len, &e);
-		if (password == NULL)
-			log_error("RCLONE_PASSWORD_FILE: %s", e.msg);
-		else
-			password[strcspn(password, "\r\n")] = '\0';
-		r->password = password;
-	}
-	t = http_start(d->http, r, done, arg);
+	password = rclone_password(&d->conf, &e);
+	if (password == NULL)
+		log_error("RCLONE_PASSWORD_FILE: %s", e.msg);
+	r->password = password;
+	r->url = url->data;
+	if (!url->failed)
+		t = http_start(d->http, r, done, arg);
 	free(password);
+	buf_free(url);
 	return t;
 }
 
@@ -40,13 +40,13 @@ static struct http_transfer *start(struct dispatcher *d, struct http_request *r,
 static struct http_transfer *call(
     struct dispatcher *d, const char *command, struct json_object *params, http_done *done, void *arg)
 {
-	char url[URL_MAX];
 	struct http_transfer *t;
+	struct buf url;
 
-	snprintf(url, sizeof url, "%s/%s", d->conf.rclone_url, command);
-	t = start(d,
+	buf_init(&url, RCLONE_URL_MAX);
+	rclone_command_url(&d->conf, command, &url);
+	t = start(d, &url,
 	    &(struct http_request){.method = "POST",
-		.url = url,
 		.timeout_ms = CALL_TIMEOUT_MS,
 		.json = json_object_to_json_string(params),
 		.answer_max = ANSWER_MAX},
@@ -97,49 +97,36 @@ struct http_transfer *rclone_delete(struct dispatcher *d, const char *path, http
 	return call(d, "operations/deletefile", file_params(d, path), done, arg);
 }
 
-/* The remote's name in an address, escaped; malloc'ed. */
-static char *escaped(const char *text)
-{
-	char *inner = curl_easy_escape(NULL, text, 0), *copy = inner != NULL ? strdup(inner) : NULL;
-
-	curl_free(inner);
-	return copy;
-}
-
 struct http_transfer *rclone_upload(struct dispatcher *d, const char *dir, const char *name, const char *data,
     size_t len, long timeout_ms, http_done *done, void *arg)
 {
 	const struct http_part form[] = {
 	    {.name = "file", .data = data, .len = len, .file_name = name, .type = "image/jpeg"}, {.name = NULL}};
-	char url[URL_MAX], *fs = escaped(d->conf.rclone_remote), *remote = escaped(dir);
-	struct http_transfer *t = NULL;
+	char *fs = curl_easy_escape(NULL, d->conf.rclone_remote, 0), *remote = curl_easy_escape(NULL, dir, 0);
+	struct http_transfer *t;
+	struct buf url;
 
-	if (fs != NULL && remote != NULL) {
-		snprintf(url, sizeof url, "%s/operations/uploadfile?fs=%s&remote=%s", d->conf.rclone_url, fs, remote);
-		t = start(d,
-		    &(struct http_request){
-			.method = "POST", .url = url, .timeout_ms = timeout_ms, .form = form, .answer_max = ANSWER_MAX},
-		    done, arg);
-	}
-	free(fs);
-	free(remote);
+	buf_init(&url, RCLONE_URL_MAX);
+	rclone_command_url(&d->conf, "operations/uploadfile", &url);
+	if (fs == NULL || remote == NULL || buf_printf(&url, "?fs=%s&remote=%s", fs, remote) < 0)
+		url.failed = true;
+	t = start(d, &url,
+	    &(struct http_request){.method = "POST", .timeout_ms = timeout_ms, .form = form, .answer_max = ANSWER_MAX},
+	    done, arg);
+	curl_free(fs);
+	curl_free(remote);
 	return t;
 }
 
 struct http_transfer *rclone_get(struct dispatcher *d, const char *path, size_t max, http_done *done, void *arg)
 {
-	char url[URL_MAX], *fs = escaped(d->conf.rclone_remote);
-	struct http_transfer *t = NULL;
+	struct buf url;
 
-	if (fs != NULL) {
-		snprintf(url, sizeof url, "%s/%%5B%s%%5D/%s", d->conf.rclone_url, fs, path);
-		t = start(d,
-		    &(struct http_request){
-			.method = "GET", .url = url, .timeout_ms = CALL_TIMEOUT_MS, .answer_max = max},
-		    done, arg);
-	}
-	free(fs);
-	return t;
+	buf_init(&url, RCLONE_URL_MAX);
+	if (rclone_file_url(&d->conf, path, &url) < 0)
+		url.failed = true;
+	return start(d, &url, &(struct http_request){.method = "GET", .timeout_ms = CALL_TIMEOUT_MS, .answer_max = max},
+	    done, arg);
 }
 
 /* The item of a stat's answer: the caller puts back *ret_root. */

@@ -27,14 +27,14 @@ static void pushed(void *arg, const struct http_answer *a)
 	d->analyze.push = NULL;
 	if (accepted) {
 		metrics_add(d->metrics, METRIC_SCHEMA_PUSHES);
-		log_info("node %s took schema %s", d->conf.is21_base_url, d->conf.schema_version);
+		log_info("node %s took schema %s", d->analyze.push_url, d->conf.schema_version);
 	} else {
 		snprintf(fault, sizeof fault, "status %ld %s", a->status, a->fault);
-		log_error("node %s did not take schema %s: %s", d->conf.is21_base_url, d->conf.schema_version, fault);
-		node_failed(&d->analyze.node, NODE_BUSY, 0, clock_ms(), (uint32_t)random());
+		log_error("node %s did not take schema %s: %s", d->analyze.push_url, d->conf.schema_version, fault);
+		node_failed(&d->analyze.trouble, NODE_BUSY, 0, clock_ms(), (uint32_t)random());
 	}
 	(void)dbq_submit(d->db, "SELECT camserver.schema_push_end($1, $2, $3, $4)", 4,
-	    (const char *[]){d->id, d->conf.is21_base_url, accepted ? "t" : "f", accepted ? NULL : fault}, noted, d);
+	    (const char *[]){d->id, d->analyze.push_url, accepted ? "t" : "f", accepted ? NULL : fault}, noted, d);
 }
 
 static void put(struct dispatcher *d, struct json_object *schema)
@@ -42,7 +42,7 @@ static void put(struct dispatcher *d, struct json_object *schema)
 	struct json_object *body = json_object_new_object();
 	char url[URL_MAX];
 
-	snprintf(url, sizeof url, "%s/v1/schema", d->conf.is21_base_url);
+	snprintf(url, sizeof url, "%s/v1/schema", d->analyze.push_url);
 	json_object_object_add(body, "schema_version", json_object_new_string(d->conf.schema_version));
 	json_object_object_add(body, "schema", json_object_get(schema));
 	d->analyze.push = http_start(d->http,
@@ -76,18 +76,19 @@ static void answered(void *arg, PGresult *result, const char *error)
 	if (push && json_object_object_get_ex(json, "schema", &schema)) {
 		put(d, schema);
 	} else if (repeated) {
-		log_error("node %s: %s", d->conf.is21_base_url, fault);
-		node_failed(&d->analyze.node, NODE_BUSY, 0, clock_ms(), (uint32_t)random());
+		log_error("node %s: %s", d->analyze.push_url, fault);
+		node_failed(&d->analyze.trouble, NODE_BUSY, 0, clock_ms(), (uint32_t)random());
 	}
 	json_object_put(json);
 }
 
-void schema_push_wanted(struct dispatcher *d, const char *current)
+void schema_push_wanted(struct dispatcher *d, const char *base_url, const char *current)
 {
 	if (d->analyze.asking_push || d->analyze.push != NULL)
 		return;
-	log_info("node %s speaks schema \"%s\", not %s", d->conf.is21_base_url, current, d->conf.schema_version);
+	snprintf(d->analyze.push_url, sizeof d->analyze.push_url, "%s", base_url);
+	log_info("node %s speaks schema \"%s\", not %s", d->analyze.push_url, current, d->conf.schema_version);
 	d->analyze.asking_push =
 	    dbq_submit(d->db, "SELECT camserver.schema_push_begin($1, $2, $3)", 3,
-		(const char *[]){d->id, d->conf.is21_base_url, d->conf.schema_version}, answered, d) == 0;
+		(const char *[]){d->id, d->analyze.push_url, d->conf.schema_version}, answered, d) == 0;
 }

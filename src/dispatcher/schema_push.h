@@ -5,8 +5,8 @@
 
 #include "dispatcher/dispatcher.h"
 
-/* The node answered 409 and says that it speaks current. Asks the database whose turn it is, unless that is under way
- * already. */
-void schema_push_wanted(struct dispatcher *d, const char *current);
+/* The node there answered 409 and says that it speaks current. Asks the database whose turn it is to tell it, unless a
+ * node is being told already. */
+void schema_push_wanted(struct dispatcher *d, const char *base_url, const char *current);
 
 #endif

@@ -3,18 +3,18 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/waiting.h"
 #include "manager/driver_docker.h"
 #include "manager/driver_exec.h"
 #include "manager/reconcile.h"
 #include "manager/worker.h"
 
-#include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
-enum { WAIT_MAX_MS = 1000, STOP_MS = 10000, FDS_MAX = 4, STOP_GRACE_MS = 5000 };
+enum { STOP_MS = 10000, STOP_GRACE_MS = 5000 };
 
 static int64_t (*const ticks[])(struct manager *m, int64_t now) = {docker_tick, workers_tick, reconcile_tick};
 
@@ -50,30 +50,12 @@ static void watch_connection(struct manager *m, bool *was_connected)
 	*was_connected = connected;
 }
 
-static void add_dbq(struct curl_waitfd *fds, unsigned *n, const struct dbq *q, int64_t *until)
-{
-	if (dbq_wake_at(q) < *until)
-		*until = dbq_wake_at(q);
-	if (dbq_fd(q) < 0)
-		return;
-	fds[*n].fd = dbq_fd(q);
-	fds[*n].events = (short)(CURL_WAIT_POLLIN | ((dbq_events(q) & POLLOUT) != 0 ? CURL_WAIT_POLLOUT : 0));
-	(*n)++;
-}
-
 static void wait_once(struct manager *m, int64_t until)
 {
-	struct curl_waitfd fds[FDS_MAX] = {
-	    {.fd = m->signal_fd, .events = CURL_WAIT_POLLIN}, {.fd = m->exit_fd, .events = CURL_WAIT_POLLIN}};
-	int64_t wait;
-	unsigned n = 2;
+	const int fds[] = {m->signal_fd, m->exit_fd};
+	const struct dbq *const dbs[] = {m->db, m->ear};
 
-	add_dbq(fds, &n, m->db, &until);
-	add_dbq(fds, &n, m->ear, &until);
-	wait = until - clock_ms();
-	if (wait > WAIT_MAX_MS)
-		wait = WAIT_MAX_MS;
-	curl_multi_poll(http_multi(m->http), fds, n, wait > 0 ? (int)wait : 0, NULL);
+	waiting_once(m->http, fds, sizeof fds / sizeof *fds, dbs, sizeof dbs / sizeof *dbs, until);
 }
 
 static void go_on_stopping(struct manager *m, bool stop_workers, int64_t since)

@@ -3,6 +3,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/program.h"
+#include "common/waiting.h"
 #include "manager/driver_docker.h"
 #include "manager/driver_exec.h"
 #include "manager/loop.h"
@@ -11,28 +12,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/file.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static int open_signals(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGHUP);
-	signal(SIGPIPE, SIG_IGN);
-	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
-		return -1;
-	return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-}
 
 /* Two managers of one directory would kill each other's workers. */
 static int lock_dir(struct manager *m, struct err *e)
@@ -54,7 +39,7 @@ static int open_all(struct manager *m, struct err *e)
 {
 	if (lock_dir(m, e) < 0)
 		return -1;
-	m->signal_fd = open_signals();
+	m->signal_fd = waiting_signals();
 	m->exit_fd = epoll_create1(EPOLL_CLOEXEC);
 	m->db = dbq_new(m->conf.database_url, "cam-manager", (int)m->conf.db_timeout_ms);
 	m->ear = dbq_new(m->conf.database_url, "cam-manager listening", (int)m->conf.db_timeout_ms);

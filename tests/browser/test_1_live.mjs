@@ -47,8 +47,10 @@ test('the keyboard alone opens and closes a camera', async (stack, front) => {
 		await page.keyboard.press('Tab');
 		assert(await page.evaluate(() => document.activeElement === document.body || document.querySelector('.viewer').contains(document.activeElement)), 'the focus left the modal');
 	}
-	await page.keyboard.press('Escape');
+	await page.locator('.viewer-head button').focus();
+	await page.keyboard.press('Enter');
 	await waitUntil(() => stack.leases(camera).length === 0, 'the release');
+	same(await page.evaluate(() => document.activeElement.dataset.key), camera, 'the focus is back');
 	check();
 });
 

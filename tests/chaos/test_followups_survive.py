@@ -2,6 +2,7 @@
 """Follow-ups under faults, at the size that counts: a thousand frames into an archive that dies, a receiver that is
 down for a minute, and the removal of many thousand expired rows."""
 
+import contextlib
 import threading
 import time
 
@@ -87,8 +88,7 @@ def many_expired_rows_go_in_short_batches(stack):
     waits, done = [], threading.Event()
 
     def want(statement):
-        with stack.connect() as connection, connection.cursor() as cursor:
-            connection.autocommit = True
+        with contextlib.closing(stack.connect()) as connection, connection.cursor() as cursor:
             cursor.execute("SET lock_timeout = '100ms'")
             while not done.is_set():
                 start = time.monotonic()

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import time
 import uuid
+import zlib
 
 from harness import unique, wait_until
 
@@ -76,12 +77,21 @@ class Podman(Engine):
             f.write('[containers]\ndefault_ulimits=["nofile=20000:20000","nproc=4096:4096"]\nnetns="host"\n'
                     '[engine]\nruntime="runc"\ncgroup_manager="cgroupfs"\nevents_logger="file"\n')
         self.environment["CONTAINERS_CONF"] = f"{self.base}/containers.conf"
-        self.command = ["podman", "--root", f"{self.base}/root", "--runroot", f"{self.base}/run", "--storage-driver", "vfs"]
+        run = f"{self.base}/run"
+        if len(run) > 50:  # podman's limit
+            run = f"/var/tmp/camserver-podman-{zlib.crc32(self.base.encode()):08x}"
+            shutil.rmtree(run, ignore_errors=True)
+        self.run = run
+        self.command = ["podman", "--root", f"{self.base}/root", "--runroot", run, "--storage-driver", "vfs"]
         self.build_image(f"{stack.prefix}/sbin/cam-analyzer")
         self.serve(*self.command, "system", "service", "--time=0", f"unix://{self.socket}")
 
     def end(self):
         subprocess.run(self.command + ["rm", "-af", "-t", "0"], env=self.environment, capture_output=True)
+
+    def stop(self):
+        super().stop()
+        shutil.rmtree(self.run, ignore_errors=True)
 
 
 class Dockerd(Engine):

@@ -85,7 +85,7 @@ class Rclone:
         self.dav.wait()
 
     def options(self, remote):
-        return {"ARCHIVE_DRIVER": "rclone", "RCLONE_URL": f"http://127.0.0.1:{self.port}", "RCLONE_REMOTE": remote,
+        return {"ARCHIVE_DRIVER": "rclone", "RCLONE_URL": f"http://127.0.0.1:{self.port}/", "RCLONE_REMOTE": remote,
                 "RCLONE_USER": "cam", "RCLONE_PASSWORD_FILE": self.password_file}
 
     def stop(self):

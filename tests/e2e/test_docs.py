@@ -71,3 +71,24 @@ def the_description_of_the_API_knows_every_route_and_every_error(stack):
     assert not missing, f"doc/openapi.yaml lacks {missing}"
     codes = re.findall(r'^    \{"([A-Z_]+)", \d+', open(f"{stack.source}/fcgi/errors.c").read(), re.M)
     assert sorted(codes) == sorted(openapi.document()["components"]["schemas"]["ErrorCode"]["enum"])
+
+
+@test()
+def what_the_console_reads_is_as_described(stack, front):
+    server, camera = stack.server(total_units=20)
+    operator = front.client(token=stack.token("operator"))
+    for page in ("live", "events", "operations"):
+        operator.get(f"/api/console/{page}").expect(200)
+    event = stack.one("INSERT INTO camserver.events (camera_id, start_at, last_seen_at, primary_event, severity_max, retention_class,"
+                      " created_at, updated_at) VALUES (%s, now(), now(), 'human', 1, 'normal', now(), now()) RETURNING event_uuid::text", camera)
+    operator.get(f"/api/console/events/{event}").expect(200)
+    done = operator.request("PUT", f"/api/servers/{server}", {"total_units": 30}).expect(200)
+    assert done["server"]["total_units"] == 30
+    operator.request("PUT", "/api/servers/no_such_server", {"total_units": 30}).expect(404, "UNKNOWN_SERVER")
+
+
+@test(fronts=None)
+def every_alert_has_its_line_in_the_manual(stack):
+    alerts = re.findall(r"- alert: (\w+)", open(f"{stack.source}/contrib/prometheus/camserver.rules.yml").read())
+    explained = re.findall(r"^\| `(Camserver\w+)` \|", open(f"{stack.source}/doc/OPERATIONS.md").read(), re.M)
+    assert len(alerts) > 10 and alerts == explained, set(alerts) ^ set(explained)

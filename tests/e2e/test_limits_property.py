@@ -12,6 +12,7 @@ from harness import test, unique, wait_until
 
 PROCESSES = 32
 SECONDS = float(os.environ.get("LIMITS_SECONDS", "6"))
+CRASHES = 0.01 if SECONDS > 30 else 0.05  # of all requests
 
 
 def ask(cursor, holder, model, caller, wait_ms):
@@ -36,9 +37,26 @@ def await_grant(cursor, holder, permit, model, until):
     return cursor.fetchone()[0] == "GRANTED"
 
 
+def dispatcher(stack, number, models, end):
+    """A process that asks as a dispatcher's claim does: for several, for now, keeping a place in the queue."""
+    cursor, holder = stack.connect().cursor(), str(uuid.uuid4())
+    while time.monotonic() < end:
+        model = random.choice(models)
+        cursor.execute("SELECT granted, wait_ms FROM camserver.permit_claim(%s, %s, %s)", (holder, model, random.randint(1, 4)))
+        granted, wait_ms = cursor.fetchone()
+        if random.random() < CRASHES:
+            os._exit(1)
+        time.sleep(random.random() * 0.03 if granted else min(wait_ms, 100) / 1000)
+        if granted:
+            cursor.execute("SELECT camserver.permit_release(%s::uuid[], %s)", (granted, holder))
+    os._exit(0)
+
+
 def worker(stack, number, models, end):
     """One process; ends with 1 if it crashed as it should."""
     random.seed(number)
+    if number % 6 == 0:
+        dispatcher(stack, number, models, end)
     connection, holder, caller = stack.connect(), str(uuid.uuid4()), f"c{number % 8}"
     cursor = connection.cursor()
     while time.monotonic() < end:
@@ -50,7 +68,7 @@ def worker(stack, number, models, end):
             continue
         wait_ms = random.choice([0, 200, 2000])
         permit, outcome = ask(cursor, holder, model, caller, wait_ms)
-        if dice > 0.99:
+        if dice > 1 - CRASHES:
             os._exit(1)  # with a permit or a ticket, or neither
         if outcome == "WAITING" and not await_grant(cursor, holder, permit, model, time.monotonic() + wait_ms / 1000):
             continue
@@ -141,8 +159,9 @@ def thirty_two_processes_at_random(stack):
     assert stack.one("SELECT sum(running + waiting) FROM camserver.buckets WHERE name = ANY(%s)", models + [provider]) == 0
     rows = stack.sql(f"SELECT model, caller, {us.format('asked_at')}, {us.format('granted_at')}, {us.format('ended_at')} FROM "
                      "camserver.permit_calls WHERE model = ANY(%s) AND granted_at IS NOT NULL ORDER BY granted_at", models)
-    print(f"# {len(rows)} grants, {crashed} crashes")
+    print(f"# {len(rows)} grants, {sum(r[1] == 'dispatcher' for r in rows)} of them to dispatchers, {crashed} crashes")
     assert len(rows) > 50 and crashed > 0, (len(rows), crashed)
+    assert any(r[1] == "dispatcher" for r in rows)
     calls = {m: [(r[2], r[3], r[4]) for r in rows if r[0] == m] for m in models}
     everything = calls[models[0]] + calls[models[1]]
     assert most_at_once(calls[models[0]]) <= 5 and most_at_once(calls[models[1]]) <= 6 and most_at_once(everything) <= 9

@@ -1,12 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """What /metrics tells: clean text, the database's truth, and something also while the database is away."""
 
+import datetime
+import json
 import os
 import re
 import signal
 import subprocess
+import uuid
 
-from harness import test, wait_until
+import frames
+import pictures
+import pools
+from harness import test, unique, wait_until
+from receivers import Receiver, channel, secret
+from test_gateway import chat, occupied, provider
 
 LINE = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)")
 
@@ -113,3 +121,172 @@ def other_hosts_may_not_ask(stack):
             f.write(text)
         done = stack.run("unshare", "-n", "bash", "-c", script % (command, port, port), env={**os.environ, "PATH": "/usr/sbin:/sbin:" + os.environ["PATH"]})
         assert done.stdout.split() == ["200", "403", "200"], (name, done.stdout, done.stderr)
+
+
+TRUTH = """
+    SELECT 'leases_granted', (SELECT count(*) FROM camserver.modal_leases) + (SELECT count(*) FROM camserver.modal_lease_log)
+    UNION ALL SELECT 'leases_released', count(*) FROM camserver.modal_lease_log WHERE end_reason = 'released'
+    UNION ALL SELECT 'frames', count(*) FROM camserver.frames
+    UNION ALL SELECT 'done ' || k, (SELECT count(*) FROM camserver.inference_jobs WHERE kind = k AND status = 'done')
+        FROM unnest(enum_range(NULL::camserver.job_kind)) k
+    UNION ALL SELECT 'attempts ' || k, (SELECT coalesce(sum(attempt), 0) FROM camserver.inference_jobs WHERE kind = k)
+        FROM unnest(enum_range(NULL::camserver.job_kind)) k
+    UNION ALL SELECT 'dead', count(*) FROM camserver.inference_jobs WHERE status = 'dead'
+    UNION ALL SELECT 'archived', count(*) FROM camserver.archive_objects
+    UNION ALL SELECT 'sent', count(*) FROM camserver.notifications WHERE state = 'sent'
+    UNION ALL SELECT 'permits ' || o, (SELECT count(*) FROM camserver.permit_calls
+        WHERE outcome = o AND caller <> 'test') FROM unnest(ARRAY['released', 'refused']) o
+"""
+
+
+def told(found):
+    """The same of what /metrics says."""
+    kinds = ("analyze", "archive", "notify", "escalate")
+    return {"leases_granted": found["camserver_leases_granted_total", ""], "leases_released": found["camserver_leases_released_total", ""],
+            "frames": found["camserver_frames_accepted_total", ""],
+            **{f"done {k}": found["camserver_jobs_done_total", f'kind="{k}"'] for k in kinds},
+            **{f"attempts {k}": found["camserver_job_attempts_total", f'kind="{k}"'] for k in kinds},
+            "dead": found["camserver_jobs_dead_total", ""], "archived": found["camserver_archived_total", ""],
+            "sent": found["camserver_notifications_sent_total", ""],
+            "permits released": found["camserver_permits_total", 'outcome="granted"'],
+            "permits refused": found["camserver_permits_total", 'outcome="refused"']}
+
+
+def nothing_to_do(stack):
+    return stack.one("SELECT count(*) FROM camserver.inference_jobs WHERE status IN ('queued', 'waiting', 'running')") == 0 \
+        and stack.one("SELECT count(*) FROM camserver.permits") == 0
+
+
+def mixed_run(stack, front, count):
+    """Requests of all kinds; count(route, status, n) is told of each. Returns when everything that followed is over."""
+    server, camera = stack.server(total_units=16, max_ui_users=0)
+    viewer, other, poor = front.client(), front.client(), front.client()
+    sender, caller, operator = (front.client(token=stack.token(role)) for role in ("ingest", "viewer", "operator"))
+
+    def did(route, answer, status):
+        assert answer.status == status, (answer.status, answer.body[:300])
+        count(route, status)
+        return answer
+
+    lease = did("lease", viewer.lease(camera), 201).json["lease_id"]
+    did("lease", viewer.lease(camera), 409)
+    for n in range(3):
+        did("lease", viewer.post(f"/api/modal/lease/{lease}/heartbeat"), 200)
+    did("lease", other.lease(camera, "main"), 201)
+    for n in range(4):
+        did("lease", front.client().lease(camera, "main"), 201)
+    did("lease", poor.lease(camera, "main"), 503)
+    did("lease", viewer.delete(f"/api/modal/lease/{lease}"), 200)
+    did("lease", viewer.post(f"/api/modal/lease/{lease}/heartbeat"), 410)
+
+    # Frames: one is detected and told, one shows nothing, one is no use to the node.
+    good, bad = frames.camera(stack), frames.camera(stack)
+    frames.rules(stack, frames.result(good, "hazard", 3, tags=["hazard.fire"]),
+                 {"match": {"path": "/v1/analyze", "camera_id": bad}, "status": 400, "body": "no"})
+    names = []
+    for cam, uses in ((good, 3), (camera, 2), (bad, 1)):
+        for _ in range(uses):
+            names.append(str(uuid.uuid4()))
+            at = datetime.datetime.now(datetime.timezone.utc).isoformat().replace("+00:00", "Z")
+            for _ in range(2):  # the second time is no second frame
+                did("frames", sender.post(f"/api/frames?camera_id={cam}&captured_at={at}&frame_uuid={names[-1]}", pictures.GRADIENT,
+                                          content_type="image/jpeg"), 202)
+    did("frames", sender.post(f"/api/frames?camera_id={camera}", b"x", content_type="image/jpeg"), 400)
+    frames.settled(stack, *names)
+    did("events", viewer.get("/api/events"), 200)
+    did("events", viewer.get("/api/cameras"), 200)
+    did("events", viewer.get(f"/api/events/{uuid.uuid4()}"), 404)
+    did("status", viewer.get("/api/system/status"), 200)
+    did("admin", operator.get("/api/jobs"), 200)
+    did("admin", caller.get("/api/jobs"), 403)
+    did("media", viewer.post("/api/media/link", {"frame_uuid": names[0]}), 200)
+    did("health", viewer.get("/readyz"), 200)
+    did("other", viewer.get("/api/nothing"), 404)
+
+    with provider(stack, concurrent=1) as up:
+        for _ in range(3):
+            did("infer", caller.post("/v1/chat/completions", chat(up.models[0])), 200)
+        wait_until(lambda: stack.one("SELECT count(*) FROM camserver.permits") == 0, what="the end of the permits")
+        with occupied(stack, up.models[0]):
+            did("infer", caller.post("/v1/chat/completions", chat(up.models[0]), headers={"Prefer": "wait=0"}), 429)
+        did("infer", caller.post("/v1/chat/completions", chat(unique("nobody"))), 404)
+        did("infer", caller.get("/v1/models"), 200)
+        wait_until(lambda: nothing_to_do(stack), timeout=60, what="the end of all work")
+    frames.rules(stack)
+
+
+@test()
+def counters_equal_the_database_s_truth(stack, front):
+    # The node knows its schema after the first frame; an attempt that ends with telling it is taken back.
+    frames.settled(stack, frames.frame(stack, frames.camera(stack)))
+    wait_until(lambda: nothing_to_do(stack), timeout=60, what="the end of earlier work")
+    receiver, requests = Receiver(), {}
+
+    def count(route, status):
+        key = "camserver_request_duration_seconds_count", f'route="{route}",status="{status // 100}xx"'
+        requests[key] = requests.get(key, 0) + 1
+
+    with channel(stack, kind="webhook", url=receiver.url, secret_file=secret(stack)):
+        before, truth = scrape(stack), dict(stack.sql(TRUTH))
+        count("health", 200)
+        mixed_run(stack, front, count)
+        # The dispatcher counts when it has heard, which may be a moment after the fact.
+        expected = {name: value - truth[name] for name, value in stack.sql(TRUTH)}
+
+        def gained():
+            now = told(scrape(stack))
+            count("health", 200)
+            return {name: value - told(before)[name] for name, value in now.items()}
+
+        try:
+            wait_until(lambda: gained() == expected, what="the counters")
+        except AssertionError:
+            raise AssertionError(f"expected {expected}, told {gained()}")
+    receiver.stop()
+    assert expected["leases_granted"] == 6 and expected["frames"] == 6 and expected["done analyze"] == 5 and expected["dead"] == 1, expected
+    assert expected["archived"] >= 3 and expected["sent"] >= 1 and expected["permits released"] == 3 and expected["permits refused"] == 1, expected
+    after = scrape(stack)
+    print("# " + ", ".join(f"{name} {value}" for name, value in sorted(expected.items()) if value))
+    for key, n in requests.items():
+        assert after[key] - before[key] == n, (key, n, after[key] - before[key])
+    assert after["camserver_requests_total", ""] - before["camserver_requests_total", ""] == sum(requests.values())
+    for name, labels, n in (("leases_refused_total", 'reason="OVER_CAPACITY"', 1), ("leases_refused_total", 'reason="USER_ALREADY_HAS_MODAL"', 1),
+                            ("lease_heartbeats_total", 'outcome="ok"', 3), ("lease_heartbeats_total", 'outcome="expired"', 1),
+                            ("job_duration_seconds_count", 'kind="analyze"', 6), ("permit_wait_seconds_count", "", 5)):
+        key = "camserver_" + name, labels
+        assert after[key] - before[key] == n, (key, n, after[key] - before[key])
+
+
+@test(fronts=None)
+def the_alert_rules_fire_and_stay_quiet(stack):
+    directory = f"{stack.prefix}/share/camserver/contrib/prometheus"
+    for words in (("test", "rules", "camserver.rules.test.yml"), ("check", "config", "prometheus.yml")):
+        done = stack.run("promtool", *words, cwd=directory)
+        assert done.returncode == 0 and "FAILED" not in done.stdout + done.stderr, done.stdout + done.stderr
+    # Each rule has a case that makes it fire.
+    rules = set(re.findall(r"- alert: (\w+)", open(f"{directory}/camserver.rules.yml").read()))
+    cases = set(re.findall(r'ALERTS\{alertname="(\w+)",alertstate="firing"\}', open(f"{directory}/camserver.rules.test.yml").read()))
+    assert rules == cases and len(rules) > 20, rules ^ cases
+
+
+@test(fronts=None)
+def rules_and_dashboard_speak_of_metrics_that_exist(stack):
+    pool, camera = pools.make_pool(stack, "exec"), frames.camera(stack)
+    frames.settled(stack, frames.frame(stack, camera))
+    stack.camctl("node", "add", "metrics", "base_url=http://127.0.0.1:9", "models=nothing")
+    with provider(stack):
+        there = {name for name, labels in scrape(stack)}
+    pools.drop_pool(stack, pool)
+    stack.camctl("node", "remove", "metrics")
+    there |= {re.sub(r"_(bucket|count|sum)$", "", name) for name in there}
+    share = f"{stack.prefix}/share/camserver/contrib"
+    for path in (f"{share}/grafana/camserver.json", f"{share}/prometheus/camserver.rules.yml"):
+        text = open(path).read()
+        if path.endswith(".json"):
+            panels = json.loads(text)["panels"]
+            text = "\n".join(t["expr"] for p in panels for t in p.get("targets", []))
+            assert len(panels) > 30 and len({p["id"] for p in panels}) == len(panels)
+        else:
+            text = "\n".join(line for line in text.splitlines() if "expr:" in line)
+        named = set(re.findall(r"\bcamserver_\w+", text))
+        assert len(named) > 20 and named <= there, (path, sorted(named - there))

@@ -284,6 +284,24 @@ def a_receiver_that_hangs_keeps_nobody_else_from_hearing(stack):
 
 
 @test(fronts=None)
+def a_receiver_cannot_put_a_notification_off_for_ever(stack):
+    receiver, cam = Receiver(), camera(stack)
+    receiver.answer = lambda request: (503, {"Retry-After": "99999999999"}, b"busy")
+    with channel(stack, kind="webhook", url=receiver.url, secret_file=secret(stack)) as name:
+        see(stack, cam)
+        wait_until(lambda: receiver.got, what="the first attempt")
+        job = "SELECT j.available_at < now() + interval '1 h 1 min' FROM camserver.inference_jobs j JOIN camserver.notifications n USING (job_id)" \
+              " WHERE n.camera_id = %s AND j.status = 'waiting' AND j.last_error LIKE '%%status 503: busy'"
+        wait_until(lambda: stack.sql(job, cam) == [(True,)], what="the next one's time")
+        # An operator who turns the channel off is not told of it any more, later.
+        stack.camctl("channel", "set", name, "enabled=false")
+        assert quiet(stack, cam) == [("suppressed", "channel_disabled", 2, 1)]
+        assert stack.one("SELECT count(*) FROM camserver.inference_jobs WHERE camera_id = %s AND kind = 'notify' AND status <> 'cancelled'", cam) == 0
+    receiver.stop()
+    rules(stack)
+
+
+@test(fronts=None)
 def slack_gets_blocks(stack):
     receiver, cam = Receiver(), camera(stack)
     stack.camctl("camera", "set", cam, "display_name=<!channel> & co")

@@ -205,6 +205,14 @@ def every_service_comes_back_after_a_kill():
 
 
 @step
+def services_stop_when_told_to():
+    m.out("systemctl restart " + " ".join(ENABLED))
+    late = m.sh("journalctl --no-pager | grep 'timed out. Killing'", check=False).stdout
+    assert not late, late
+    wait_for_health()
+
+
+@step
 def a_dispatcher_that_hangs_is_started_again_by_the_watchdog():
     before = m.out("systemctl show -p MainPID --value cam-dispatcher")
     m.out("mkdir -p /run/systemd/system/cam-dispatcher.service.d && printf '[Service]\\nWatchdogSec=5\\n' "
@@ -305,6 +313,57 @@ def setting_up_again_changes_nothing():
 
 
 @step
+def the_doctor_sees_a_wrong_password_and_its_fix_helps():
+    m.sql("ALTER ROLE camserver_dispatcher PASSWORD 'another'")
+    found = problems()
+    assert [f["check"] for f in found] == ["roles"] and "dpkg-reconfigure camserver" in found[0]["fix"], found
+    m.out("dpkg-reconfigure camserver")
+    wait_for_health()
+
+
+@step
+def a_database_elsewhere_by_changing_one_line():
+    """A second cluster under the host's name stands for another host: nothing of it is reached as the local postgres."""
+    m.out("pg_createcluster 15 elsewhere -p 5433 --start && cp /etc/camserver/camserver.conf conf.before")
+    m.out("sed -i 's|^DATABASE_URL=.*|DATABASE_URL=postgresql://camtest:5433/camserver|' /etc/camserver/camserver.conf")
+    told = m.sh("dpkg-reconfigure camserver")
+    assert "setup --sql" in told.stdout + told.stderr, told.stdout + told.stderr
+    m.out("/usr/libexec/camserver/setup --sql | (cd / && runuser -u postgres -- psql -Xq -p 5433 -v ON_ERROR_STOP=1 postgres)")
+    m.out("dpkg-reconfigure camserver && systemctl restart 'cam*.service' && camctl camera add lobby")
+    wait_for_health()
+    take_lease()
+    assert m.out("cd / && runuser -u postgres -- psql -XAtq -p 5433 camserver -c 'SELECT count(*) FROM camserver.ended_leases'") == "1"
+    m.out("cp conf.before /etc/camserver/camserver.conf && systemctl restart 'cam*.service' && pg_dropcluster --stop 15 elsewhere")
+    wait_for_health()
+
+
+@step
+def a_backup_is_restored_as_the_manual_says():
+    events, frames = m.sql("SELECT count(*) FROM camserver.events"), m.sql("SELECT count(*) FROM camserver.frames")
+    m.out("cd / && runuser -u postgres -- pg_dump -Fc camserver >/root/camserver.dump && systemctl stop 'cam*.service'")
+    m.out("cd / && runuser -u postgres -- dropdb camserver && runuser -u postgres -- createdb -O camserver_admin camserver"
+          " && runuser -u postgres -- pg_restore -d camserver </root/camserver.dump")
+    m.out("dpkg-reconfigure camserver && systemctl start " + " ".join(ENABLED))
+    wait_for_health()
+    assert (m.sql("SELECT count(*) FROM camserver.events"), m.sql("SELECT count(*) FROM camserver.frames")) == (events, frames)
+    take_lease()
+
+
+@step
+def workers_run_in_the_sandbox_and_outlive_their_manager():
+    m.out("echo ENABLE_CONTAINER_POOLING=yes >>/etc/camserver/camserver.conf && systemctl restart cam-manager")
+    m.out("camctl pool add thumbs command=/usr/sbin/cam-analyzer call_path=/v1/capabilities max_capacity=1")
+    assert "supported_primary_events" in wait_until(lambda: m.sh("camctl pool call thumbs", check=False).stdout, what="a worker")
+    workers = "pgrep -u camserver -x cam-analyzer | sort"
+    before = m.out(workers)
+    assert len(before.split()) == 2, before  # the service's and the pool's
+    m.out("systemctl restart cam-manager")
+    wait_for_health()
+    assert "supported_primary_events" in wait_until(lambda: m.sh("camctl pool call thumbs", check=False).stdout, what="a worker")
+    assert m.out(workers) == before
+
+
+@step
 def rclone_serves_loopback_with_its_password_only():
     m.out("apt-get install -qy rclone && systemctl start camserver-rclone")
     code = "curl -s -o /dev/null -w '%{http_code}' -X POST http://127.0.0.1:5572/rc/noopauth"
@@ -323,7 +382,10 @@ def removal_leaves_the_data_and_the_web_server():
     assert m.out("ls /etc/camserver/camserver.conf /etc/camserver/media.key")
     assert m.out("systemctl is-active lighttpd") == "active"
     assert not m.sh("pgrep -u camserver -a", check=False).stdout
-    m.out("rm -f jar; apt-get install -qy ./camserver_*+next.deb && lighttpd-enable-mod camserver; systemctl restart lighttpd")
+    # Back again while PostgreSQL is away: that must not fail, and says what is to be done.
+    done = m.sh("systemctl stop postgresql; apt-get install -qy ./camserver_*+next.deb")
+    assert "dpkg-reconfigure camserver" in done.stdout + done.stderr, done.stdout
+    m.out("systemctl start postgresql; lighttpd-enable-mod camserver; systemctl restart lighttpd; dpkg-reconfigure camserver")
     wait_for_health()
     assert m.sql("SELECT count(*) FROM camserver.events") == events
     take_lease()
@@ -346,6 +408,7 @@ def a_purge_asks_before_the_data_and_leaves_nothing_of_its_own():
     assert m.out("runuser -u postgres -- psql -XAtc \"SELECT count(*) FROM pg_roles WHERE rolname LIKE 'camserver%'\"") == "0"
     assert m.out("systemctl is-active lighttpd postgresql").split() == ["active", "active"]
     assert not m.sh("systemctl --failed --no-legend --no-pager | grep cam", check=False).stdout
+    assert not m.sh("journalctl --no-pager | grep 'timed out. Killing'", check=False).stdout
 
 
 def main():

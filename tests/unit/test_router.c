@@ -206,6 +206,31 @@ static void full_is_not_nobody_there(void **state)
 	router_free(r);
 }
 
+static void a_look_takes_no_place(void **state)
+{
+	struct router *r = router_new(true, NULL);
+	struct route_pick first = {0}, second = {0};
+	long wait = -1;
+
+	(void)state;
+	assert_int_equal(router_look(r, "m", &wait, NOW), ROUTE_UNKNOWN);
+	fill(r, "[]", NOW);
+	assert_int_equal(router_look(r, "m", &wait, NOW), ROUTE_NONE);
+	fill(r, "[" NODE("a", "") "]", NOW);
+	for (int i = 0; i < 5; i++) /* of two places */
+		assert_int_equal(router_look(r, "m", &wait, NOW), ROUTE_OK);
+	assert_int_equal(router_choose(r, "m", &first, NOW), ROUTE_OK);
+	assert_int_equal(router_look(r, "m", &wait, NOW), ROUTE_OK);
+	assert_int_equal(router_choose(r, "m", &second, NOW), ROUTE_OK);
+	assert_int_equal(router_look(r, "m", &wait, NOW), ROUTE_FULL);
+	assert_true(wait > 0);
+	router_end(r, "m", &first, CALL_UNREACHABLE, 0, "gone", NOW);
+	assert_int_equal(router_look(r, "m", &wait, NOW), ROUTE_DOWN);
+	assert_true(wait > 0);
+	router_drop(r, &second);
+	router_free(r);
+}
+
 static void a_busy_node_is_given_its_time(void **state)
 {
 	struct router *r = router_new(false, NULL);
@@ -441,6 +466,7 @@ int main(void)
 	    cmocka_unit_test(candidates_are_good_for_five_seconds),
 	    cmocka_unit_test(the_cache_holds_a_thousand_models),
 	    cmocka_unit_test(full_is_not_nobody_there),
+	    cmocka_unit_test(a_look_takes_no_place),
 	    cmocka_unit_test(a_busy_node_is_given_its_time),
 	    cmocka_unit_test(five_failures_eject_for_thirty_seconds_then_sixty),
 	    cmocka_unit_test(a_probe_that_fails_waits_longer),
