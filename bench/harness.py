@@ -42,7 +42,7 @@ class Bench:
         with open(f"{self.stack_dir}/proc/stat", "w") as f:  # an idle host: leases are not to be refused because we measure
             f.write("cpu  1 0 1 1000000 0 0 0 0 0 0\n")
         env = dict(os.environ, PREFIX=self.prefix, HTTP_PORT=str(self.http), APACHE_PORT=str(self.apache),
-                   ANALYZER_PORT=str(self.node), FCGI_WORKERS=str(WORKERS), GATEWAYS="1", DISPATCHERS="1",
+                   ANALYZER_PORT=str(self.node), FCGI_WORKERS=str(WORKERS), INGEST_WORKERS=str(WORKERS), GATEWAYS="1", DISPATCHERS="1",
                    CONF_EXTRA=f"ARCHIVE_DRIVER=none\nPROC_DIR={self.stack_dir}/proc")
         self.stack("up", "pg", env=env)
         self.host = self.stack("env").split("PGHOST=")[1].split("\n")[0]
