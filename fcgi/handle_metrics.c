@@ -32,6 +32,7 @@ static struct metrics_sample *ask(struct api *api, PGresult **ret_result, size_t
 	samples = calloc((size_t)PQntuples(*ret_result) + 1, sizeof *samples);
 	for (int i = 0; samples != NULL && i < PQntuples(*ret_result); i++)
 		samples[(*ret_n)++] = (struct metrics_sample){.name = PQgetvalue(*ret_result, i, NAME),
+		    .name_len = (size_t)PQgetlength(*ret_result, i, NAME),
 		    .labels = {{field(*ret_result, i, LABEL), field(*ret_result, i, LABEL_VALUE)},
 			{field(*ret_result, i, LABEL2), field(*ret_result, i, LABEL2_VALUE)}},
 		    .value = PQgetvalue(*ret_result, i, VALUE)};

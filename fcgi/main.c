@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * camserver.fcgi: leases, status, frames in, events out. One request at a time per process; spawn-fcgi starts as
  * many processes as wanted, and any of them may serve any request. Images have a pool of their own (media.sock), since
- * an archive may be slow and leases must not wait for it. */
+ * an archive may be slow and leases must not wait for it; frames another (ingest.sock), since their answers may be held
+ * back. */
 #include "common/log.h"
 #include "common/program.h"
 #include "common/spool.h"

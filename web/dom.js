@@ -48,6 +48,7 @@ export function setText(element, text) {
  *  which is which. Elements that stay are kept, so that pictures do not flicker and the focus stays where it is. */
 export function reconcile(parent, items, { key, make, update }) {
 	const old = new Map(Array.from(parent.children, e => [e.dataset.key, e]));
+	const focused = document.activeElement;
 	let place = parent.firstElementChild;
 	for (const item of items) {
 		const k = String(key(item));
@@ -66,4 +67,6 @@ export function reconcile(parent, items, { key, make, update }) {
 	}
 	for (const element of old.values())
 		element.remove();
+	if (focused !== document.activeElement && parent.contains(focused)) // an element that is moved loses it
+		focused.focus({ preventScroll: true });
 }

@@ -89,39 +89,53 @@ static void head(struct buf *out, const char *name, const char *type, const char
 	buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
+static void add(struct buf *out, const char *text)
+{
+	buf_append(out, text, strlen(text));
+}
+
 static void label(struct buf *out, const char *name, const char *value)
 {
-	buf_printf(out, "%s=\"", name);
-	for (; *value != '\0'; value++) {
-		if (*value == '\n')
-			buf_append(out, "\\n", 2);
-		else if (*value == '"' || *value == '\\')
-			buf_printf(out, "\\%c", *value);
-		else
-			buf_append(out, value, 1);
+	add(out, name);
+	add(out, "=\"");
+	for (;;) {
+		size_t plain = strcspn(value, "\n\"\\");
+
+		buf_append(out, value, plain);
+		value += plain;
+		if (*value == '\0')
+			break;
+		add(out, *value == '\n' ? "\\n" : *value == '"' ? "\\\"" : "\\\\");
+		value++;
 	}
-	buf_append(out, "\"", 1);
+	add(out, "\"");
 }
 
 static void one_told(struct buf *out, const struct metrics_sample *s)
 {
 	bool labelled = s->labels[0].name != NULL || s->labels[1].name != NULL;
 
-	buf_printf(out, "%s%s", s->name, labelled ? "{" : "");
+	add(out, s->name);
+	add(out, labelled ? "{" : "");
 	for (int i = 0; i < METRICS_SAMPLE_LABELS; i++) {
 		if (s->labels[i].name == NULL || s->labels[i].value == NULL)
 			continue;
 		if (i > 0 && s->labels[0].name != NULL)
-			buf_append(out, ",", 1);
+			add(out, ",");
 		label(out, s->labels[i].name, s->labels[i].value);
 	}
-	buf_printf(out, "%s %s\n", labelled ? "}" : "", s->value);
+	add(out, labelled ? "} " : " ");
+	add(out, s->value);
+	add(out, "\n");
 }
 
+/* There are thousands of samples of a few dozen names that begin alike, so most comparisons end with the length. */
 static void all_told(struct buf *out, const char *name, const struct metrics_sample *samples, size_t n)
 {
+	size_t len = strlen(name);
+
 	for (size_t i = 0; i < n; i++)
-		if (strcmp(samples[i].name, name) == 0)
+		if (samples[i].name_len == len && memcmp(samples[i].name, name, len) == 0)
 			one_told(out, &samples[i]);
 }
 

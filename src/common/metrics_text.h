@@ -12,6 +12,7 @@ enum { METRICS_SAMPLE_LABELS = 2, METRICS_TEXT_MAX = 32 * 1024 * 1024 };
 /* A sample of metrics_snapshot(). All text is the caller's. */
 struct metrics_sample {
 	const char *name;
+	size_t name_len;
 	struct {
 		const char *name, *value; /* NULL: no such label */
 	} labels[METRICS_SAMPLE_LABELS];

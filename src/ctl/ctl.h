@@ -124,6 +124,7 @@ int ctl_status(struct ctl *ctl);
 int ctl_token_create(struct ctl *ctl);
 int ctl_token_list(struct ctl *ctl);
 int ctl_token_revoke(struct ctl *ctl);
+int ctl_top(struct ctl *ctl);
 int ctl_user_list(struct ctl *ctl);
 int ctl_user_remove(struct ctl *ctl);
 int ctl_user_set(struct ctl *ctl);

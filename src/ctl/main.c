@@ -12,6 +12,9 @@ enum { QUERY_TIMEOUT_MS = 60000 };
 
 const struct ctl_command ctl_commands[] = {
     {"status", "[--json]", "health, budget, dispatchers, refusals", 0, 0, ctl_status},
+    {"top", "[--interval SEC] [--once] [--json]",
+	"health, streams, queue, nodes, pools, limits and leases, live, every SEC [2]; q quits; --once: print it once",
+	0, 3, ctl_top},
     {"leases", "[--json]", "live stream leases", 0, 0, ctl_leases_list},
     {"leases ended", "[--json]", "the last leases that ended, and why", 0, 0, ctl_leases_ended},
     {"leases revoke", "LEASE_ID", "take a lease away", 1, 1, ctl_leases_revoke},
@@ -186,8 +189,8 @@ static void say_unknown(int argc, char **argv)
 		if (*ctl_commands[i].about == '\0' || strncmp(words, argv[0], len) != 0 || words[len] != ' ')
 			continue;
 		if (!some)
-			fprintf(stderr, "camctl: there is no command \"%s%s%s\". Usage:\n", argv[0], argc > 1 ? " " : "",
-			    argc > 1 ? argv[1] : "");
+			fprintf(stderr, "camctl: there is no command \"%s%s%s\". Usage:\n", argv[0],
+			    argc > 1 ? " " : "", argc > 1 ? argv[1] : "");
 		fprintf(stderr, "  camctl %s %s\n", words, ctl_commands[i].usage);
 		some = true;
 	}

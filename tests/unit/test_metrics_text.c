@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NAME(text) text, sizeof text - 1
+
 static struct metrics *open_in(void **state)
 {
 	struct err e = {""};
@@ -68,11 +70,11 @@ static void counters_and_histograms(void **state)
 static void what_the_database_tells(void **state)
 {
 	static const struct metrics_sample samples[] = {
-	    {"camserver_jobs", {{"kind", "analyze"}, {"state", "dead"}}, "3"},
-	    {"camserver_queue_size", {{"queue", "ingest"}, {NULL, NULL}}, "12"},
-	    {"camserver_model_running", {{"model", "a \"model\"\nwith\\all"}, {NULL, NULL}}, "1"},
-	    {"camserver_jobs", {{"kind", "notify"}, {"state", "dead"}}, "0"},
-	    {"camserver_ui_users", {{NULL, NULL}, {NULL, NULL}}, "4"},
+	    {NAME("camserver_jobs"), {{"kind", "analyze"}, {"state", "dead"}}, "3"},
+	    {NAME("camserver_queue_size"), {{"queue", "ingest"}, {NULL, NULL}}, "12"},
+	    {NAME("camserver_model_running"), {{"model", "a \"model\"\nwith\\all"}, {NULL, NULL}}, "1"},
+	    {NAME("camserver_jobs"), {{"kind", "notify"}, {"state", "dead"}}, "0"},
+	    {NAME("camserver_ui_users"), {{NULL, NULL}, {NULL, NULL}}, "4"},
 	};
 	struct metrics *m = open_in(state);
 	struct buf b = print(m, samples, sizeof samples / sizeof *samples);
@@ -91,7 +93,7 @@ static void what_the_database_tells(void **state)
 
 static void an_unknown_name_is_left_out_and_named(void **state)
 {
-	static const struct metrics_sample sample = {"camserver_nonsense", {{NULL, NULL}, {NULL, NULL}}, "4"};
+	static const struct metrics_sample sample = {NAME("camserver_nonsense"), {{NULL, NULL}, {NULL, NULL}}, "4"};
 	const char *unknown = NULL;
 	struct buf b;
 
