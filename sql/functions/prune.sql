@@ -1,6 +1,7 @@
 -- prune(): forget what is older than its keeping time, a small batch per table and call, and mend usage rows that
 -- somebody's hand edit left wrong. What somebody else has locked waits for the next time.
--- Returns jsonb: count of rows, more = true while a table had a full batch.
+-- Returns jsonb: count of rows, more = true while a batch was more than half full: rows that somebody changes meanwhile
+-- drop out of theirs.
 CREATE OR REPLACE FUNCTION camserver.prune() RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
 DECLARE
@@ -15,13 +16,13 @@ BEGIN
         SELECT metric_id FROM admission_metrics WHERE recorded_at < v_before LIMIT c_batch FOR UPDATE SKIP LOCKED);
     GET DIAGNOSTICS v_count = ROW_COUNT;
     v_sum := v_sum + v_count;
-    v_more := v_more OR v_count = c_batch;
+    v_more := v_more OR v_count > c_batch / 2;
 
     DELETE FROM modal_lease_log WHERE lease_id IN (
         SELECT lease_id FROM modal_lease_log WHERE ended_at < v_before LIMIT c_batch FOR UPDATE SKIP LOCKED);
     GET DIAGNOSTICS v_count = ROW_COUNT;
     v_sum := v_sum + v_count;
-    v_more := v_more OR v_count = c_batch;
+    v_more := v_more OR v_count > c_batch / 2;
 
     DELETE FROM inference_jobs WHERE job_id IN (
         SELECT job_id FROM inference_jobs WHERE status IN ('done', 'cancelled')
@@ -29,7 +30,7 @@ BEGIN
         ORDER BY finished_at LIMIT c_batch FOR UPDATE SKIP LOCKED);
     GET DIAGNOSTICS v_count = ROW_COUNT;
     v_sum := v_sum + v_count;
-    v_more := v_more OR v_count = c_batch;
+    v_more := v_more OR v_count > c_batch / 2;
 
     DELETE FROM inference_jobs WHERE job_id IN (
         SELECT job_id FROM inference_jobs WHERE status = 'dead'
@@ -37,7 +38,7 @@ BEGIN
         ORDER BY finished_at LIMIT c_batch FOR UPDATE SKIP LOCKED);
     GET DIAGNOSTICS v_count = ROW_COUNT;
     v_sum := v_sum + v_count;
-    v_more := v_more OR v_count = c_batch;
+    v_more := v_more OR v_count > c_batch / 2;
 
     DELETE FROM notifications WHERE notification_id IN (
         SELECT notification_id FROM notifications WHERE state NOT IN ('pending', 'sending')
@@ -45,13 +46,13 @@ BEGIN
         ORDER BY updated_at LIMIT c_batch FOR UPDATE SKIP LOCKED);
     GET DIAGNOSTICS v_count = ROW_COUNT;
     v_sum := v_sum + v_count;
-    v_more := v_more OR v_count = c_batch;
+    v_more := v_more OR v_count > c_batch / 2;
 
     DELETE FROM minute_history WHERE (minute, series) IN (
         SELECT minute, series FROM minute_history WHERE minute < v_before ORDER BY minute LIMIT c_batch);
     GET DIAGNOSTICS v_count = ROW_COUNT;
     v_sum := v_sum + v_count;
-    v_more := v_more OR v_count = c_batch;
+    v_more := v_more OR v_count > c_batch / 2;
 
     DELETE FROM audit WHERE audit_id IN (
         SELECT audit_id FROM audit
@@ -59,7 +60,7 @@ BEGIN
         ORDER BY at LIMIT c_batch);
     GET DIAGNOSTICS v_count = ROW_COUNT;
     v_sum := v_sum + v_count;
-    v_more := v_more OR v_count = c_batch;
+    v_more := v_more OR v_count > c_batch / 2;
 
     DELETE FROM node_reports WHERE reported_at < v_before;
     DELETE FROM dispatchers WHERE last_heartbeat < v_before;

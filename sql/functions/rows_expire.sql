@@ -1,11 +1,11 @@
 -- rows_expire(): forget frames whose class's time is over and whose images are gone from spool and archive, and closed
 -- events that have no frame left; a small batch of each a call, so that nobody waits for its locks. Class case stays, and
 -- so does a frame that somebody is at work on: its image may be on its way into the archive.
--- p_now: the time to judge by. Returns jsonb: count of rows, more = true while there was a full batch.
+-- p_now: the time to judge by. Returns jsonb: count of rows, more = true while a batch was more than half full.
 CREATE OR REPLACE FUNCTION camserver.rows_expire(p_now timestamptz DEFAULT clock_timestamp()) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
 DECLARE
-    c_batch CONSTANT integer := 200;
+    c_batch CONSTANT integer := 100;
     v_class retention_class;
     v_before timestamptz;
     v_frames bigint[];
@@ -27,7 +27,7 @@ BEGIN
         DELETE FROM frames WHERE frame_id = ANY (v_frames);
         GET DIAGNOSTICS v_count = ROW_COUNT;
         v_sum := v_sum + v_count;
-        v_more := v_more OR v_count = c_batch;
+        v_more := v_more OR v_count > c_batch / 2;
 
         DELETE FROM events WHERE event_id IN (
             SELECT e.event_id FROM events e
@@ -36,7 +36,7 @@ BEGIN
             ORDER BY e.end_at LIMIT c_batch FOR UPDATE SKIP LOCKED);
         GET DIAGNOSTICS v_count = ROW_COUNT;
         v_sum := v_sum + v_count;
-        v_more := v_more OR v_count = c_batch;
+        v_more := v_more OR v_count > c_batch / 2;
     END LOOP;
     RETURN jsonb_build_object('count', v_sum, 'more', v_more);
 END $$;

@@ -355,8 +355,9 @@ static int64_t poll_waits(struct pool_client *c, int64_t now)
 			w->poll_at = now + RETRY_MS;
 		c->polling = dbq_submit(c->db, "SELECT camserver.worker_poll($1, $2::uuid[])", 2,
 				 (const char *[]){c->id, tickets.data}, polled, c) == 0;
-		until = now + RETRY_MS;
 	}
+	if (c->polling) /* its answer comes by itself */
+		until = now + RETRY_MS;
 	buf_free(&tickets);
 	return until;
 }
@@ -406,6 +407,6 @@ int64_t pool_client_tick(struct pool_client *c, int64_t now)
 		until = l->due < until ? l->due : until;
 	}
 	if (!dbq_connected(c->db))
-		return now + RETRY_MS < until ? now + RETRY_MS : until;
+		return now + RETRY_MS;
 	return c->beat_due < until ? c->beat_due : until;
 }

@@ -214,6 +214,7 @@ static void box_written(struct dispatcher *d, struct outbox *box, PGresult *resu
 		log_warning("results not written yet: %s", error);
 		break;
 	case REFUSED:
+		metrics_add(d->metrics, METRIC_DB_ERRORS);
 		refuse_first(d, box, error);
 		break;
 	}
@@ -249,6 +250,7 @@ static void failures_written(void *arg, PGresult *result, const char *error)
 		log_warning("failures not written yet: %s", error);
 		break;
 	case REFUSED:
+		metrics_add(d->metrics, METRIC_DB_ERRORS);
 		log_error("a failure cannot be stored and is left to the rescue: %s", error);
 		json_object_array_del_idx(d->failures.waiting, 0, 1);
 		break;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ANSWER_MAX = 4 * 1024 * 1024, FRAME_HEADER = 8 };
+enum { ANSWER_MAX = 4 * 1024 * 1024, FRAME_HEADER = 8, BY_SIGKILL = 137 };
 
 struct http_transfer *docker_call(struct manager *m, const char *method, const char *path, const char *json,
     long timeout_ms, http_done *done, void *arg)
@@ -201,23 +201,27 @@ void docker_log_text(const struct http_answer *a, char *ret, size_t size)
 	logfile_clean(ret);
 }
 
-void docker_describe_end(const struct http_answer *a, char *ret, size_t size)
+void docker_describe_end(const struct http_answer *a, bool oom, char *ret, size_t size)
 {
 	struct json_object *body = json_tokener_parse(a->body), *state = NULL;
-	const char *error = "";
+	const char *error = "", *why = "";
+	bool killed = false, running = false;
 	int64_t code = -1;
-	bool oom = false, running = false;
 
 	if (json_object_is_type(body, json_type_object) && json_object_object_get_ex(body, "State", &state)) {
 		(void)json_get_int64(state, "ExitCode", &code, NULL);
-		(void)json_get_bool(state, "OOMKilled", &oom, NULL);
+		(void)json_get_bool(state, "OOMKilled", &killed, NULL);
 		(void)json_get_bool(state, "Running", &running, NULL);
 		(void)json_get_string(state, "Error", &error, NULL);
 	}
+	if (oom || killed)
+		why = ", out of memory";
+	else if (code == BY_SIGKILL && !running)
+		why = ", killed, perhaps for want of memory"; /* not every engine gets to know */
 	if (running)
-		snprintf(ret, size, "its container was removed by force");
+		snprintf(ret, size, "its container was removed by force%s", why);
 	else
-		snprintf(ret, size, "its container ended with status %lld%s%s%s", (long long)code,
-		    oom ? ", out of memory" : "", *error != '\0' ? ": " : "", error);
+		snprintf(ret, size, "its container ended with status %lld%s%s%s", (long long)code, why,
+		    *error != '\0' ? ": " : "", error);
 	json_object_put(body);
 }

@@ -17,7 +17,7 @@ char *docker_path_events(const struct manager *m);
 void docker_fault(const struct http_answer *a, char *ret, size_t size);
 /* Text of a log answer: the stream's frames taken off, clean. ret has size bytes. */
 void docker_log_text(const struct http_answer *a, char *ret, size_t size);
-/* How a container ended, from the answer of its inspection. */
-void docker_describe_end(const struct http_answer *a, char *ret, size_t size);
+/* How a container ended, from the answer of its inspection; oom: an event told that it ran out of memory. */
+void docker_describe_end(const struct http_answer *a, bool oom, char *ret, size_t size);
 
 #endif

@@ -122,7 +122,7 @@ static void inspected(void *arg, const struct http_answer *a)
 		w->burying = false;
 		return;
 	}
-	docker_describe_end(a, w->fault, sizeof w->fault);
+	docker_describe_end(a, w->oom, w->fault, sizeof w->fault);
 	snprintf(query, sizeof query, "/logs?stdout=true&stderr=true&tail=%d", LOG_LINES);
 	container_path(w, query, path);
 	w->transfer = docker_call(w->manager, "GET", path, NULL, CALL_MS, logs_read, w);
@@ -337,6 +337,7 @@ static void take_event(struct docker *d, const char *line)
 			if (w->driver != &driver_docker || *id == '\0' || strcmp(w->container, id) != 0)
 				continue;
 			w->died = true; /* curl allows no new transfer in here */
+			w->oom = w->oom || strcmp(action, "oom") == 0;
 			break;
 		}
 	}

@@ -67,7 +67,7 @@ struct worker {
 	/* docker */
 	char container[CONTAINER_ID_MAX + 1];
 	struct http_transfer *transfer; /* what is being done to the container */
-	bool burying, listed, died;
+	bool burying, listed, died, oom;
 };
 
 struct manager {

@@ -189,6 +189,12 @@ static void tell_ready(struct manager *m, struct worker *w)
 	log_info("worker %s of pool %s answers after %s ms, port %s", w->id, worker_text(w, "pool"), ms, port);
 }
 
+/* A worker without an address for its health: whatever it answers shows that it is there. */
+static bool any_answer_will_do(const struct worker *w)
+{
+	return strcmp(worker_text(w, "health_path"), "any") == 0;
+}
+
 static void probed(void *arg, const struct http_answer *answer)
 {
 	struct worker *w = arg;
@@ -196,7 +202,7 @@ static void probed(void *arg, const struct http_answer *answer)
 	w->probe = NULL;
 	if (w->phase != WORKER_PROBING)
 		return;
-	if (answer->status >= 200 && answer->status < 300) {
+	if ((answer->status >= 200 && answer->status < 300) || (answer->status != 0 && any_answer_will_do(w))) {
 		tell_ready(w->manager, w);
 		return;
 	}
@@ -214,7 +220,8 @@ static void send_probe(struct manager *m, struct worker *w, int64_t now)
 	struct http_request r = {.method = "GET", .answer_max = PROBE_ANSWER_MAX};
 	char url[1024];
 
-	snprintf(url, sizeof url, "http://%s:%d%s", m->conf.worker_address, w->port, worker_text(w, "health_path"));
+	snprintf(url, sizeof url, "http://%s:%d%s", m->conf.worker_address, w->port,
+	    any_answer_will_do(w) ? "/" : worker_text(w, "health_path"));
 	r.url = url;
 	r.timeout_ms = (long)(left < PROBE_MS ? left : PROBE_MS);
 	w->probe = http_start(m->http, &r, probed, w);

@@ -258,6 +258,23 @@ def counters_equal_the_database_s_truth(stack, front):
 
 
 @test(fronts=None)
+def what_the_sweeps_do_is_counted(stack):
+    server, camera = stack.server(modal_ttl_sec=1)
+    before = scrape(stack)
+    stack.fronts["lighttpd"].client().lease(camera).expect(201)
+    # A job whose dispatcher is gone, at its last attempt.
+    stack.sql("""INSERT INTO camserver.inference_jobs (kind, status, camera_id, captured_at, created_at, available_at, attempt, max_attempt,
+            locked_by, locked_token, locked_at, deadline_at)
+        VALUES ('analyze', 'running', %s, now(), now(), now(), 1, 1, gen_random_uuid(), nextval('camserver.job_token_seq'), now(),
+            now() + interval '1 hour')""", camera)
+    for name in ("camserver_jobs_rescued_total", "camserver_leases_swept_total"):
+        wait_until(lambda: scrape(stack)[name, ""] > before[name, ""], timeout=60, what=name)
+    wait_until(lambda: scrape(stack)["camserver_jobs", 'kind="analyze",state="dead"'] > before["camserver_jobs", 'kind="analyze",state="dead"'],
+               what="the dead job")
+    stack.sql("DELETE FROM camserver.inference_jobs WHERE camera_id = %s", camera)
+
+
+@test(fronts=None)
 def the_alert_rules_fire_and_stay_quiet(stack):
     directory = f"{stack.prefix}/share/camserver/contrib/prometheus"
     for words in (("test", "rules", "camserver.rules.test.yml"), ("check", "config", "prometheus.yml")):

@@ -343,6 +343,43 @@ def a_manager_reads_its_configuration_again(stack):
     drop_pool(stack, pool)
 
 
+LAMBDA = """
+import http.server, json, os
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def answer(self, status, body):
+        self.send_response(status)
+        self.send_header('Content-Length', str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self):
+        self.answer(404, b'404 page not found')
+
+    def do_POST(self):
+        event = json.loads(self.rfile.read(int(self.headers['Content-Length'])))
+        known = self.path == '/2015-03-31/functions/function/invocations'
+        self.answer(200 if known else 404, json.dumps({'hello': event['name']}).encode())
+
+http.server.HTTPServer(('127.0.0.1', int(os.environ['PORT'])), Handler).serve_forever()
+"""
+
+
+@test(fronts=None)
+def a_worker_that_knows_nothing_but_calls_works_as_it_is(stack):
+    """As AWS's Lambda runtime interface emulator: 404 to everything but POST of an invocation."""
+    pool, program, event = unique("pool"), f"{stack.directory}/lambda.py", f"{stack.directory}/event.json"
+    for path, text in ((program, LAMBDA), (event, '{"name": "camera"}')):
+        with open(path, "w") as f:
+            f.write(text)
+    properties = [f"command=/usr/bin/python3 {program}", "call_path=/2015-03-31/functions/function/invocations", "stop_grace_sec=1"]
+    assert stack.camctl("pool", "add", pool, *properties, "health_path=some", check=False).returncode == 1
+    stack.camctl("pool", "add", pool, *properties, "health_path=any", "acquire_timeout_sec=60")
+    assert '{"hello": "camera"}' in call(stack, pool, event).stdout
+    assert "started for this call" not in call(stack, pool, event).stderr
+    drop_pool(stack, pool)
+
+
 @test(fronts=None)
 def prewarmed_workers_wait_for_the_first_call(stack):
     pool = make_pool(stack, "exec", max_capacity=4, min_idle=2, idle_timeout_sec=0.2)

@@ -60,14 +60,20 @@ static void ends_are_described(void **state)
 {
 	static const struct {
 		const char *body, *text;
+		bool oom;
 	} cases[] = {
 	    {"{\"State\":{\"ExitCode\":3,\"OOMKilled\":false,\"Running\":false,\"Error\":\"\"}}",
-		"its container ended with status 3"},
-	    {"{\"State\":{\"ExitCode\":137,\"OOMKilled\":true}}", "its container ended with status 137, out of memory"},
+		"its container ended with status 3", false},
+	    {"{\"State\":{\"ExitCode\":137,\"OOMKilled\":true}}", "its container ended with status 137, out of memory",
+		false},
+	    {"{\"State\":{\"ExitCode\":137,\"OOMKilled\":false}}",
+		"its container ended with status 137, killed, perhaps for want of memory", false},
 	    {"{\"State\":{\"ExitCode\":127,\"Error\":\"no such file\"}}",
-		"its container ended with status 127: no such file"},
-	    {"{\"State\":{\"Running\":true}}", "its container was removed by force"},
-	    {"nonsense", "its container ended with status -1"},
+		"its container ended with status 127: no such file", false},
+	    {"{\"State\":{\"Running\":true}}", "its container was removed by force", false},
+	    {"{\"State\":{\"Running\":true}}", "its container was removed by force, out of memory", true},
+	    {"{\"State\":{\"ExitCode\":137}}", "its container ended with status 137, out of memory", true},
+	    {"nonsense", "its container ended with status -1", false},
 	};
 	char text[128];
 
@@ -75,7 +81,7 @@ static void ends_are_described(void **state)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct http_answer a = {.status = 200, .body = cases[i].body, .len = strlen(cases[i].body)};
 
-		docker_describe_end(&a, text, sizeof text);
+		docker_describe_end(&a, cases[i].oom, text, sizeof text);
 		assert_string_equal(text, cases[i].text);
 	}
 }
