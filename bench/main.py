@@ -2,6 +2,7 @@
 """bench/run, once everything is built: main.py TOP STATE [SECTION...]"""
 
 import importlib
+import signal
 import sys
 import traceback
 
@@ -14,6 +15,7 @@ def main(top, state, *wanted):
     unknown = [name for name in wanted if name not in SECTIONS]
     if unknown:
         sys.exit(f"There is no section {unknown[0]}; sections: {' '.join(SECTIONS)}")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # nothing of it stays behind
     bench = Bench(top, state)
     failed = []
     try:

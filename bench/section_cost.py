@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What it costs: memory of each program idle and loaded, WAL per job and per heartbeat, round trips per request and per job."""
 
+import contextlib
 import time
 
 import section_pipeline
@@ -55,8 +56,7 @@ def leases(bench):
     n = int(200 * bench.seconds)
 
     def beat():
-        with bench.connect() as connection:
-            connection.autocommit = True
+        with contextlib.closing(bench.connect()) as connection:
             cursor = connection.cursor()
             for _ in range(n):
                 cursor.execute("SELECT camserver.lease_heartbeat('bench', %s)", (lease,))

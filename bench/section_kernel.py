@@ -10,8 +10,8 @@ CLIENTS = 8
 def fill(bench, n):
     """n jobs as frame_ingest leaves them, but for the frame."""
     bench.sql("TRUNCATE camserver.inference_jobs")
-    bench.sql("""INSERT INTO camserver.inference_jobs (camera_id, captured_at, created_at, available_at)
-                 SELECT 'bench' || 1 + g %% 16, now(), now(), now() FROM generate_series(1, %s) g""", n)
+    bench.sql("""INSERT INTO camserver.inference_jobs (camera_id, frame_id, captured_at, created_at, available_at)
+                 SELECT 'bench' || 1 + g %% 16, g, now(), now(), now() FROM generate_series(1, %s) g""", n)
     bench.sql("VACUUM ANALYZE camserver.inference_jobs")
     bench.settle()
 

@@ -2,6 +2,7 @@
 """Pickup on an idle queue: from the commit of the enqueue to the first byte of the request at the node, against
 graphile-worker's time from the same commit to the start of the task."""
 
+import contextlib
 import os
 import subprocess
 import time
@@ -17,16 +18,16 @@ def quantile(values, q):
 def ours(bench, node, samples):
     """One frame at a time; the node prints when a request's first byte came."""
     spool = bench.file("spool/infer")
-    with bench.connect() as connection:
-        connection.autocommit = True
+    with contextlib.closing(bench.connect()) as connection:
         cursor = connection.cursor()
         waits = []
         for i in range(-5, samples):
             frame = str(uuid.uuid4())
             os.link(bench.file("frame.jpg"), f"{spool}/{frame}.jpg")
             wait_until(lambda: bench.one("SELECT bool_or(idle) FROM camserver.dispatchers WHERE stopped_at IS NULL"), pause=0.005)
-            cursor.execute("SELECT camserver.frame_ingest('bench', %s, %s, now(), 0, 50000)", (frame, f"bench{1 + i % 16}"))
+            cursor.execute("SELECT camserver.frame_ingest('bench', %s, %s, now(), 0, 50000)->>'outcome'", (frame, f"bench{1 + i % 16}"))
             committed = time.monotonic_ns()
+            assert cursor.fetchone()[0] == "ACCEPTED"
             came = int(node.stdout.readline())
             if i >= 0:
                 waits.append((came - committed) / 1e6)

@@ -4,20 +4,18 @@
 -- Locks: the jobs, ascending.
 CREATE OR REPLACE FUNCTION camserver.job_complete(p_jobs bigint[], p_tokens bigint[], p_kinds camserver.job_kind[])
 RETURNS bigint[]
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
 DECLARE
     v_now timestamptz := clock_timestamp();
     v_ended bigint[];
 BEGIN
-    WITH told AS MATERIALIZED (
-        SELECT j.job_id, t.token FROM unnest(p_jobs, p_tokens) AS t (job_id, token)
-        JOIN inference_jobs j ON j.job_id = t.job_id AND j.locked_token = t.token
-        WHERE j.status = 'running' AND j.kind = ANY (p_kinds)
-        ORDER BY j.job_id FOR UPDATE OF j
-    ), ended AS (
+    WITH ended AS (
         UPDATE inference_jobs j SET status = 'done', finished_at = v_now, last_error = NULL,
             locked_by = NULL, locked_token = NULL, locked_at = NULL, deadline_at = NULL
-        FROM told t WHERE j.job_id = t.job_id RETURNING t.token
+        FROM (SELECT * FROM unnest(p_jobs, p_tokens) AS t (job_id, token) ORDER BY t.job_id) t
+        WHERE j.job_id = t.job_id AND j.locked_token = t.token AND j.status = 'running' AND j.kind = ANY (p_kinds)
+        RETURNING t.token
     )
     SELECT array_agg(e.token) INTO v_ended FROM ended e;
     RETURN coalesce(v_ended, '{}');

@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 /* Of notifications so many that one receiver that hangs does not keep the others from hearing. */
-enum { NOTIFY_INFLIGHT = 32, ESCALATE_INFLIGHT = 2, HEAP_KEPT = 16 * 1024 * 1024 };
+enum { NOTIFY_INFLIGHT = 32, ESCALATE_INFLIGHT = 2, HEAP_KEPT = 4 * 1024 * 1024 };
 
 static int arg_count;
 static char **arg_values;
@@ -127,8 +127,10 @@ int main(int argc, char **argv)
 
 	arg_count = argc;
 	arg_values = argv;
-	/* Images come and go: without this every one of them is given back to the kernel and faulted in again. */
+	/* Images come and go: without this every one of them is given back to the kernel and faulted in again. They are
+	 * read by one thread and freed by another: one heap for all is smaller. */
 	mallopt(M_TRIM_THRESHOLD, HEAP_KEPT);
+	mallopt(M_ARENA_MAX, 1);
 	if (program_start(&program, argc, argv, 0, &d.conf, &status) < 0)
 		goto out;
 	status = EXIT_FAILURE;
