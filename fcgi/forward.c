@@ -25,32 +25,16 @@ struct call {
 	int64_t full_until; /* how long to wait for a place at a node */
 };
 
-static int64_t number(struct json_object *o, const char *name)
-{
-	int64_t n = 0;
-
-	(void)json_get_int64(o, name, &n, NULL);
-	return n;
-}
-
-static const char *text(struct json_object *o, const char *name)
-{
-	const char *s = "";
-
-	(void)json_get_string(o, name, &s, NULL);
-	return s;
-}
-
 void forward_limit_headers(struct json_object *facts, struct buf *b)
 {
-	const char *level = text(facts, "level");
+	const char *level = json_text(facts, "level");
 
 	if (*level == '\0')
 		return;
-	buf_printf(b, "RateLimit-Policy: \"%s\";q=%lld;w=%lld\r\n", level, (long long)number(facts, "requests"),
-	    (long long)(number(facts, "window_ms") + 999) / 1000);
-	buf_printf(b, "RateLimit: \"%s\";r=%lld;t=%lld\r\n", level, (long long)number(facts, "tokens"),
-	    (long long)(number(facts, "reset_ms") + 999) / 1000);
+	buf_printf(b, "RateLimit-Policy: \"%s\";q=%lld;w=%lld\r\n", level, (long long)json_number(facts, "requests"),
+	    (long long)(json_number(facts, "window_ms") + 999) / 1000);
+	buf_printf(b, "RateLimit: \"%s\";r=%lld;t=%lld\r\n", level, (long long)json_number(facts, "tokens"),
+	    (long long)(json_number(facts, "reset_ms") + 999) / 1000);
 }
 
 /* --- attempts */
@@ -131,7 +115,7 @@ static void finish(struct call *c, enum relay_end end)
 
 static void to_provider(struct call *c)
 {
-	const char *base = text(c->permit, "base_url");
+	const char *base = json_text(c->permit, "base_url");
 	struct err e;
 
 	if (*base == '\0' || upstream_address(&c->upstream, base, &e) < 0) {
@@ -312,7 +296,7 @@ static bool to_nodes(struct call *c)
 
 static void choose_way(struct call *c)
 {
-	const char *pool = text(c->permit, "pool");
+	const char *pool = json_text(c->permit, "pool");
 	struct json_object *nodes;
 
 	if (*pool != '\0') {
@@ -336,7 +320,7 @@ void forward(struct worker *w, struct request *r, struct answer *a, const struct
 	    .a = a,
 	    .fcgi = r->fcgi,
 	    .permit = f->permit,
-	    .model = text(f->permit, "model"),
+	    .model = json_text(f->permit, "model"),
 	    .full_until = clock_ms() + wait_ms,
 	    .request = {.type = type != NULL ? type : "application/json",
 		.accept = request_var(r, "HTTP_ACCEPT"),

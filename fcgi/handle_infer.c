@@ -17,21 +17,6 @@ enum { WAIT_MAX_SEC = 3600, HEADERS_MAX = 1024, MODEL_MAX = 128 };
 
 enum style { STYLE_OWN, STYLE_OPENAI, STYLE_OLLAMA };
 
-static int64_t number(struct json_object *o, const char *name)
-{
-	struct json_object *m;
-
-	return json_object_object_get_ex(o, name, &m) ? json_object_get_int64(m) : 0;
-}
-
-static const char *text(struct json_object *o, const char *name)
-{
-	struct json_object *m;
-	const char *s = json_object_object_get_ex(o, name, &m) ? json_object_get_string(m) : NULL;
-
-	return s != NULL ? s : "";
-}
-
 /* Clients of other APIs look for the error in their own place; ours stays beside it. */
 static void add_foreign_error(struct answer *a, enum style style)
 {
@@ -281,10 +266,10 @@ static struct json_object *openai_model(struct json_object *model)
 {
 	struct json_object *o = json_object_new_object();
 
-	add_text(o, "id", text(model, "model"));
+	add_text(o, "id", json_text(model, "model"));
 	add_text(o, "object", "model");
-	json_object_object_add(o, "created", json_object_new_int64(number(model, "created")));
-	add_text(o, "owned_by", text(model, "provider"));
+	json_object_object_add(o, "created", json_object_new_int64(json_number(model, "created")));
+	add_text(o, "owned_by", json_text(model, "provider"));
 	return o;
 }
 
@@ -292,9 +277,9 @@ static struct json_object *ollama_model(struct json_object *model)
 {
 	struct json_object *o = json_object_new_object();
 
-	add_text(o, "name", text(model, "model"));
-	add_text(o, "model", text(model, "model"));
-	add_text(o, "modified_at", text(model, "created_at"));
+	add_text(o, "name", json_text(model, "model"));
+	add_text(o, "model", json_text(model, "model"));
+	add_text(o, "modified_at", json_text(model, "created_at"));
 	json_object_object_add(o, "size", json_object_new_int(0));
 	json_object_object_add(o, "digest", json_object_new_string(""));
 	json_object_object_add(o, "details", json_object_new_object());

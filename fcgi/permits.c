@@ -3,6 +3,7 @@
 
 #include "common/clock.h"
 #include "common/dbq.h"
+#include "common/json.h"
 #include "common/log.h"
 #include "fcgi/pressure.h"
 #include "fcgi/wakeup.h"
@@ -76,14 +77,6 @@ static void tell_outcome(struct entry *e, const char *outcome)
 
 	json_object_object_add(answer, "outcome", json_object_new_string(outcome));
 	tell(e, answer);
-}
-
-static const char *text_of(struct json_object *o, const char *name)
-{
-	struct json_object *m;
-	const char *text = json_object_object_get_ex(o, name, &m) ? json_object_get_string(m) : NULL;
-
-	return text != NULL ? text : "";
 }
 
 static struct entry *find(struct permits *p, const char *id)
@@ -185,8 +178,8 @@ static struct json_object *collect(struct permits *p, int64_t now)
 
 static void take_answer(struct permits *p, struct json_object *o)
 {
-	const char *outcome = text_of(o, "outcome");
-	struct entry *e = find(p, text_of(o, "id"));
+	const char *outcome = json_text(o, "outcome");
+	struct entry *e = find(p, json_text(o, "id"));
 	struct json_object *ms;
 
 	if (e == NULL)

@@ -118,3 +118,19 @@ int json_get_int64(struct json_object *obj, const char *name, int64_t *ret, stru
 		*ret = json_object_get_int64(m);
 	return found < 0 ? -1 : 0;
 }
+
+const char *json_text(struct json_object *obj, const char *name)
+{
+	const char *text = "";
+
+	(void)json_get_string(obj, name, &text, NULL);
+	return text;
+}
+
+int64_t json_number(struct json_object *obj, const char *name)
+{
+	int64_t n = 0;
+
+	(void)json_get_int64(obj, name, &n, NULL);
+	return n;
+}

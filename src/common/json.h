@@ -22,4 +22,8 @@ int json_get_bool(struct json_object *obj, const char *name, bool *ret, struct e
 int json_get_double(struct json_object *obj, const char *name, double *ret, struct err *e);
 int json_get_int64(struct json_object *obj, const char *name, int64_t *ret, struct err *e);
 
+/* The same for what comes from our own database, which says what it means: "" and 0 for anything else. */
+const char *json_text(struct json_object *obj, const char *name);
+int64_t json_number(struct json_object *obj, const char *name);
+
 #endif
