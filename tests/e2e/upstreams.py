@@ -83,14 +83,20 @@ class Upstream:
             self.calls.append((request.path, body, request.headers.get("Authorization")))
             self.running += 1
             self.most = max(self.most, self.running)
+            request.is_running = True
         try:
             self.answer(request, body)
         except OSError:
             with self.lock:
                 self.ended_early += 1
         finally:
-            with self.lock:
-                self.running -= 1
+            self.over(request)
+
+    def over(self, request):
+        """Before the last byte is sent: whoever has it may begin the next call before this thread runs again."""
+        with self.lock:
+            self.running -= getattr(request, "is_running", False)
+            request.is_running = False
 
     def answer(self, request, body):
         prompt = body.get("prompt") or (body.get("messages") or [{}])[-1].get("content") or ""
@@ -120,9 +126,9 @@ class Upstream:
         part = {"message": {"role": "assistant", "content": text}} if path == "/api/chat" else {"response": text}
         return {"model": body["model"], "created_at": "2026-01-01T00:00:00Z", "done": done, **part}
 
-    @staticmethod
-    def send(request, value, status=200):
+    def send(self, request, value, status=200):
         data = json.dumps(value).encode()
+        self.over(request)
         request.send_response(status)
         request.send_header("Content-Type", "application/json")
         request.send_header("Content-Length", str(len(data)))
@@ -148,6 +154,7 @@ class Upstream:
                     self.chunk(request, ": wait\n" if not ollama else "\n")
         if not ollama:
             self.chunk(request, "data: [DONE]\n\n")
+        self.over(request)
         request.wfile.write(b"0\r\n\r\n")
 
     @staticmethod
