@@ -68,21 +68,20 @@ def watch(stack, server, stop, results):
 def sixty_four_clients_never_pass_the_budget(stack, front):
     server, camera = stack.server(heartbeat_interval_sec=1, heartbeat_grace_sec=2)
     context = multiprocessing.get_context("fork")
-    seconds = SECONDS if front.name == "lighttpd" else SECONDS // 3
     results, watched, stop = context.Queue(), context.Queue(), context.Event()
-    end = time.monotonic() + seconds
+    end = time.monotonic() + SECONDS
     watcher = context.Process(target=watch, args=(stack, server, stop, watched))
     watcher.start()
     fighters = [context.Process(target=fight, args=(front.client(), camera, end, results)) for _ in range(CLIENTS)]
     for f in fighters:
         f.start()
     killed = fighters[::8]
-    time.sleep(seconds / 2)
+    time.sleep(SECONDS / 2)
     for f in killed:
         f.kill()
     outcomes = []
     alive = [f for f in fighters if f not in killed]
-    deadline = time.monotonic() + seconds + 30
+    deadline = time.monotonic() + SECONDS + 30
     while len(outcomes) < len(alive) and time.monotonic() < deadline:
         try:
             outcomes.append(results.get(timeout=1))
@@ -98,8 +97,7 @@ def sixty_four_clients_never_pass_the_budget(stack, front):
     assert most >= 34, f"the budget was never used up: {most}"
     assert len(outcomes) >= len(alive), f"{len(outcomes)} of {len(alive)} clients reported"
     assert not any(o[3] for o in outcomes), [o[3][:2] for o in outcomes if o[3]][:5]
-    # Everybody has a turn; in the shorter run, on a busy machine, one or two may be out of luck.
-    assert sum(o[0] == 0 for o in outcomes) <= (0 if front.name == "lighttpd" else 2), "clients starved"
+    assert all(o[0] > 0 for o in outcomes), "a client starved"
     granted, refused = sum(o[0] for o in outcomes), sum(o[1] for o in outcomes)
     print(f"# {front.name}: {granted} granted, {refused} refused, {looks} looks, at most {most} units in use")
     assert stack.one("SELECT count(*) FROM camserver.modal_leases WHERE stream_server_id = %s", server) == 0
