@@ -194,23 +194,23 @@ static void to_pool(struct call *c, const char *pool)
 /* The candidates anew. -1: the answer is filled in. */
 static int refresh(struct call *c)
 {
-	struct json_object *ask = json_object_new_object(), *answer, *nodes;
-	char id[UUID_TEXT_LEN + 1];
+	struct permit_ask ask = {.nodes_of = c->model, .wait_sec = -1};
+	struct json_object *nodes;
+	struct permit answer;
 	int result = -1;
 
-	json_object_object_add(ask, "nodes_of", json_object_new_string(c->model));
-	answer = permits_ask(c->w->keeper->permits, ask, c->w->event_fd, c->fcgi->ipcFd, id);
-	if (answer == NULL) {
+	permits_ask(c->w->keeper->permits, &ask, c->w->event_fd, c->fcgi->ipcFd, &answer);
+	if (answer.decision == NULL) {
 		answer_error(c->a, "INTERNAL_ERROR");
-	} else if (json_object_object_get_ex(answer, "nodes", &nodes)) {
+	} else if (json_object_object_get_ex(answer.decision, "nodes", &nodes)) {
 		router_fill(c->w->keeper->router, c->model, nodes, clock_ms());
 		result = 0;
-	} else if (strcmp(api_outcome(answer), "CANCELLED") == 0) {
+	} else if (strcmp(api_outcome(answer.decision), "CANCELLED") == 0) {
 		c->a->sent = true;
 	} else {
-		answer_error(c->a, api_outcome(answer));
+		answer_error(c->a, api_outcome(answer.decision));
 	}
-	json_object_put(answer);
+	permits_end(c->w->keeper->permits, &answer);
 	return result;
 }
 

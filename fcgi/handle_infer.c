@@ -65,16 +65,6 @@ static void add_text(struct json_object *o, const char *name, const char *value)
 		json_object_object_add(o, name, json_object_new_string(value));
 }
 
-static struct json_object *new_ask(struct worker *w)
-{
-	struct json_object *ask = json_object_new_object();
-
-	add_text(ask, "token", w->api.identity.token);
-	add_text(ask, "remote_user", w->api.identity.remote_user);
-	add_text(ask, "session", w->api.identity.session);
-	return ask;
-}
-
 static void refuse(struct answer *a, struct json_object *decision)
 {
 	static const char *const internal[] = {"id", "base_url", "api_key_file", "caller", "ticket", "reset_ms"};
@@ -131,6 +121,7 @@ static void count_decision(struct worker *w, struct json_object *decision, int64
 		enum metric metric;
 	} counted[] = {
 	    {"GRANTED", METRIC_PERMITS_GRANTED},
+	    {"STOCK", METRIC_PERMITS_GRANTED},
 	    {"RATE_LIMITED", METRIC_PERMITS_REFUSED},
 	    {"CANCELLED", METRIC_PERMITS_CANCELLED},
 	    {"RELEASED", METRIC_PERMITS_CANCELLED},
@@ -148,38 +139,35 @@ static void count_decision(struct worker *w, struct json_object *decision, int64
 static void call_model(struct worker *w, struct request *r, struct answer *a, const char *model,
     struct json_object *body, enum upstream_call call)
 {
-	struct json_object *ask, *decision;
 	struct metrics *metrics = w->api.metrics;
-	char id[UUID_TEXT_LEN + 1];
 	long wait = preferred_wait(r);
+	struct permit_ask ask = {.who = &w->api.identity,
+	    .model = model,
+	    .nodes = !router_knows(w->keeper->router, model, clock_ms()),
+	    .wait_sec = wait};
+	struct permit permit;
 	int64_t start;
 
 	if (!admit(w, r, a))
 		return;
-	ask = new_ask(w);
-	json_object_object_add(ask, "model", json_object_new_string(model));
-	if (!router_knows(w->keeper->router, model, clock_ms()))
-		json_object_object_add(ask, "nodes", json_object_new_boolean(true));
-	if (wait >= 0)
-		json_object_object_add(ask, "wait_ms", json_object_new_int64(wait * 1000));
 	start = clock_us();
 	metrics_gauge_add(metrics, GAUGE_GATEWAY_WAITING, 1);
-	decision = permits_ask(w->keeper->permits, ask, w->event_fd, r->fcgi->ipcFd, id);
+	permits_ask(w->keeper->permits, &ask, w->event_fd, r->fcgi->ipcFd, &permit);
 	metrics_gauge_add(metrics, GAUGE_GATEWAY_WAITING, -1);
-	count_decision(w, decision, clock_us() - start);
-	if (decision == NULL) {
+	count_decision(w, permit.decision, clock_us() - start);
+	if (permit.decision == NULL) {
 		answer_error(a, "INTERNAL_ERROR");
-	} else if (strcmp(api_outcome(decision), "GRANTED") != 0) {
-		refuse(a, decision);
+	} else if (!permit.granted) {
+		refuse(a, permit.decision);
 	} else {
 		start = clock_us();
 		metrics_gauge_add(metrics, GAUGE_MODEL_CALLS, 1);
-		forward(w, r, a, &(struct forward){.permit = decision, .body = body, .call = call, .wait_sec = wait});
+		forward(w, r, a,
+		    &(struct forward){.permit = permit.decision, .body = body, .call = call, .wait_sec = wait});
 		metrics_gauge_add(metrics, GAUGE_MODEL_CALLS, -1);
 		metrics_observe(metrics, HISTOGRAM_MODEL_CALL, clock_us() - start);
-		permits_release(w->keeper->permits, id);
 	}
-	json_object_put(decision);
+	permits_end(w->keeper->permits, &permit);
 }
 
 static void call_named(struct api *api, struct request *r, struct answer *a, enum upstream_call call, enum style style)
@@ -243,22 +231,22 @@ static struct json_object *list_models(struct api *api, struct request *r, struc
     struct json_object *(*one)(struct json_object *model), enum style style)
 {
 	struct worker *w = (struct worker *)api;
-	struct json_object *ask = new_ask(w), *decision, *models, *list = NULL;
-	char id[UUID_TEXT_LEN + 1];
+	struct permit_ask ask = {.who = &w->api.identity, .list = true, .wait_sec = -1};
+	struct json_object *models, *list = NULL;
+	struct permit permit;
 
-	json_object_object_add(ask, "list", json_object_new_boolean(true));
-	decision = permits_ask(w->keeper->permits, ask, w->event_fd, r->fcgi->ipcFd, id);
-	if (decision == NULL) {
+	permits_ask(w->keeper->permits, &ask, w->event_fd, r->fcgi->ipcFd, &permit);
+	if (permit.decision == NULL) {
 		answer_error(a, "INTERNAL_ERROR");
-	} else if (strcmp(api_outcome(decision), "OK") != 0) {
-		refuse(a, decision);
-	} else if (json_object_object_get_ex(decision, "models", &models)) {
+	} else if (strcmp(api_outcome(permit.decision), "OK") != 0) {
+		refuse(a, permit.decision);
+	} else if (json_object_object_get_ex(permit.decision, "models", &models)) {
 		list = json_object_new_array();
 		for (size_t i = 0; i < json_object_array_length(models); i++)
 			json_object_array_add(list, one(json_object_array_get_idx(models, i)));
 	}
 	add_foreign_error(a, style);
-	json_object_put(decision);
+	permits_end(w->keeper->permits, &permit);
 	return list;
 }
 

@@ -15,7 +15,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RENEW_FIRST_MS = 300, RETRY_MS = 250, CHANNEL_LEN = 7 + 32 };
+enum {
+	RENEW_FIRST_MS = 300,
+	RETRY_MS = 250,
+	CHANNEL_LEN = 7 + 32,
+	KNOWN_SIZE = 256,
+	KNOWN_KEY_MAX = 1 + REMOTE_USER_MAX,
+	TOKEN_KNOWN_US = 1000 * 1000, /* a revoked token begins no call from a stock after so long */
+	OTHERS_KNOWN_US = 60 * 1000 * 1000
+};
 
 enum state {
 	ASK,      /* to be asked, or asked again */
@@ -42,13 +50,22 @@ struct entry {
 	bool gone;                  /* the client has hung up */
 };
 
+/* Who the database said it is that comes with these credentials. */
+struct known {
+	char key[KNOWN_KEY_MAX + 1], caller[STOCK_CALLER_MAX + 1];
+	int64_t until_us;
+};
+
 struct permits {
 	const struct conf *conf;
 	struct dbq *dbq;
 	int wake;             /* of the thread that ticks */
-	pthread_mutex_t lock; /* of the next three; what is below is that thread's own */
+	pthread_mutex_t lock; /* of what stands up to the limits; what is below is that thread's own */
 	struct entry *entries;
 	bool stopping;
+	struct stocks *stocks;
+	int64_t stocks_at_us; /* when that thread will look at them */
+	struct known known[KNOWN_SIZE];
 	struct backpressure_limits limits;
 	char holder[UUID_TEXT_LEN + 1], channel[CHANNEL_LEN + 1];
 	bool in_flight, notified;
@@ -145,14 +162,14 @@ static bool is_to_be_renewed(const struct entry *e)
 
 static bool is_due(const struct permits *p, int64_t now)
 {
-	return (p->poll_at <= now) || (p->renew_at <= now && p->entries != NULL);
+	return (p->poll_at <= now) || (p->renew_at <= now && (p->entries != NULL || !stocks_idle(p->stocks)));
 }
 
 /* Collects what there is to say; NULL if nothing. Called with the lock. */
 static struct json_object *collect(struct permits *p, int64_t now)
 {
 	struct json_object *news = json_object_new_object(), *ask = json_object_new_array(),
-			   *cancel = json_object_new_array(), *release = json_object_new_array(), *renew;
+			   *cancel = json_object_new_array(), *release = json_object_new_array(), *renew = NULL;
 	bool any = is_due(p, now);
 
 	json_object_object_add(news, "ask", ask);
@@ -168,6 +185,7 @@ static struct json_object *collect(struct permits *p, int64_t now)
 		json_object_object_add(news, "renew", renew);
 		p->renew_at = now + p->renew_ms;
 	}
+	any |= stocks_say(p->stocks, news, renew, clock_us());
 	if (any)
 		return news;
 	json_object_put(news);
@@ -179,9 +197,12 @@ static struct json_object *collect(struct permits *p, int64_t now)
 static void take_answer(struct permits *p, struct json_object *o)
 {
 	const char *outcome = json_text(o, "outcome");
-	struct entry *e = find(p, json_text(o, "id"));
+	struct entry *e;
 	struct json_object *ms;
 
+	if (stocks_take_answer(p->stocks, o, clock_us()))
+		return;
+	e = find(p, json_text(o, "id"));
 	if (e == NULL)
 		return;
 	if (e->state == LEFT) {
@@ -226,6 +247,7 @@ static void take_result(struct permits *p, struct json_object *o)
 	struct json_object *ms;
 
 	take_limits(p, o);
+	stocks_heard(p->stocks, clock_us());
 	take_array(p, o, "answers");
 	take_array(p, o, "granted");
 	if (json_object_object_get_ex(o, "renew_ms", &ms))
@@ -255,6 +277,7 @@ static void take_failure(struct permits *p, const char *error)
 			e->state = LEAVE;
 		}
 	}
+	stocks_unheard(p->stocks, clock_us());
 	p->retry_at = clock_ms() + RETRY_MS;
 	p->poll_at = INT64_MAX;
 }
@@ -299,9 +322,12 @@ static void look_at_time(struct permits *p, int64_t now)
 
 static int64_t next_time(struct permits *p)
 {
-	int64_t at = p->poll_at;
+	int64_t at = p->poll_at, stocks = stocks_due_us(p->stocks);
 
-	if (p->entries != NULL && p->renew_at < at)
+	p->stocks_at_us = stocks;
+	if (stocks != INT64_MAX && stocks / 1000 + 1 < at)
+		at = stocks / 1000 + 1;
+	if ((p->entries != NULL || !stocks_idle(p->stocks)) && p->renew_at < at)
 		at = p->renew_at;
 	for (struct entry *e = p->entries; e != NULL; e = e->next)
 		if ((e->state == WAITING || e->state == ASK || e->state == GIVE_UP) && e->event_fd >= 0 &&
@@ -358,6 +384,12 @@ struct permits *permits_new(const struct conf *conf, struct dbq *dbq, int wake)
 	p->wake = wake;
 	p->poll_at = INT64_MAX;
 	p->renew_ms = RENEW_FIRST_MS;
+	p->stocks_at_us = INT64_MAX;
+	p->stocks = stocks_new();
+	if (p->stocks == NULL) {
+		free(p);
+		return NULL;
+	}
 	p->limits = backpressure_default_limits;
 	p->limits.max = conf->gateway_threads;
 	ident_new_uuid(p->holder);
@@ -375,6 +407,7 @@ void permits_stop(struct permits *p)
 {
 	pthread_mutex_lock(&p->lock);
 	p->stopping = true;
+	stocks_stop(p->stocks, clock_us());
 	for (struct entry *e = p->entries; e != NULL; e = e->next) {
 		if (e->event_fd >= 0 && e->answer == NULL) {
 			e->state = LEAVE;
@@ -390,7 +423,7 @@ bool permits_idle(struct permits *p)
 	bool idle;
 
 	pthread_mutex_lock(&p->lock);
-	idle = p->entries == NULL;
+	idle = p->entries == NULL && stocks_idle(p->stocks);
 	pthread_mutex_unlock(&p->lock);
 	return idle;
 }
@@ -401,6 +434,7 @@ void permits_free(struct permits *p)
 		return;
 	while (p->entries != NULL)
 		forget(p, p->entries);
+	stocks_free(p->stocks);
 	pthread_mutex_destroy(&p->lock);
 	free(p);
 }
@@ -440,22 +474,106 @@ static struct entry **last_of(struct permits *p)
 	return e;
 }
 
-struct json_object *permits_ask(
-    struct permits *p, struct json_object *ask, int event_fd, int client_fd, char ret_id[UUID_TEXT_LEN + 1])
-{
-	struct pollfd fds[2] = {{.fd = event_fd, .events = POLLIN}, {.fd = client_fd, .events = POLLRDHUP}};
-	struct entry *e = calloc(1, sizeof *e);
-	struct json_object *answer;
+/* --- who is calling */
 
-	wakeup_drain(event_fd);
-	ident_new_uuid(ret_id);
-	json_object_object_add(ask, "id", json_object_new_string(ret_id));
-	if (e == NULL) {
-		json_object_put(ask);
-		return NULL;
+/* The credentials as one text. */
+static void key_of(const struct identity *who, char ret[KNOWN_KEY_MAX + 1])
+{
+	if (who->token[0] != '\0')
+		snprintf(ret, KNOWN_KEY_MAX + 1, "t%s", who->token);
+	else if (who->remote_user != NULL)
+		snprintf(ret, KNOWN_KEY_MAX + 1, "u%s", who->remote_user);
+	else
+		snprintf(ret, KNOWN_KEY_MAX + 1, "s%s", who->session);
+}
+
+static struct known *place_of(struct permits *p, const char *key)
+{
+	unsigned hash = 2166136261U;
+
+	for (; *key != '\0'; key++)
+		hash = (hash ^ (unsigned char)*key) * 16777619U;
+	return &p->known[hash % KNOWN_SIZE];
+}
+
+static void remember(struct permits *p, const struct identity *who, const char *caller)
+{
+	char key[KNOWN_KEY_MAX + 1];
+	struct known *k;
+
+	key_of(who, key);
+	pthread_mutex_lock(&p->lock);
+	k = place_of(p, key);
+	memcpy(k->key, key, sizeof key);
+	snprintf(k->caller, sizeof k->caller, "%s", caller);
+	k->until_us = clock_us() + (key[0] == 't' ? TOKEN_KNOWN_US : OTHERS_KNOWN_US);
+	pthread_mutex_unlock(&p->lock);
+}
+
+/* --- asking */
+
+static void wake_for_stocks(struct permits *p)
+{
+	bool earlier = stocks_due_us(p->stocks) < p->stocks_at_us;
+
+	if (earlier)
+		p->stocks_at_us = stocks_due_us(p->stocks);
+	pthread_mutex_unlock(&p->lock);
+	if (earlier)
+		wakeup_signal(p->wake);
+}
+
+/* A call of the model from stock, for a caller that is known. False: the database is to be asked. */
+static bool begin_from_stock(struct permits *p, const struct permit_ask *ask, struct permit *ret)
+{
+	char key[KNOWN_KEY_MAX + 1];
+	int64_t now = clock_us();
+	const struct known *k;
+
+	key_of(ask->who, key);
+	pthread_mutex_lock(&p->lock);
+	k = place_of(p, key);
+	if (now < k->until_us && strcmp(k->key, key) == 0 &&
+	    (ret->private.stock = stocks_begin(p->stocks, ask->model, now)) != NULL) {
+		strcpy(ret->private.caller, k->caller);
+		ret->private.began_us = now;
+		ret->decision = stock_answer(ret->private.stock);
+		ret->granted = true;
 	}
-	*e = (struct entry){.ask = ask, .event_fd = event_fd, .give_up_at = clock_ms() + p->conf->db_timeout_ms};
-	strcpy(e->id, ret_id);
+	wake_for_stocks(p);
+	return ret->granted;
+}
+
+static void add_text(struct json_object *o, const char *name, const char *value)
+{
+	if (value != NULL && *value != '\0')
+		json_object_object_add(o, name, json_object_new_string(value));
+}
+
+static struct json_object *ask_json(const struct permit_ask *ask, const char *id)
+{
+	struct json_object *o = json_object_new_object();
+
+	add_text(o, "id", id);
+	if (ask->who != NULL) {
+		add_text(o, "token", ask->who->token);
+		add_text(o, "remote_user", ask->who->remote_user);
+		add_text(o, "session", ask->who->session);
+	}
+	add_text(o, "model", ask->model);
+	add_text(o, "nodes_of", ask->nodes_of);
+	if (ask->list)
+		json_object_object_add(o, "list", json_object_new_boolean(true));
+	if (ask->nodes)
+		json_object_object_add(o, "nodes", json_object_new_boolean(true));
+	if (ask->wait_sec >= 0)
+		json_object_object_add(o, "wait_ms", json_object_new_int64(ask->wait_sec * 1000));
+	return o;
+}
+
+/* Joins the entries; the thread that keeps them asks. */
+static void enter(struct permits *p, struct entry *e)
+{
 	pthread_mutex_lock(&p->lock);
 	*last_of(p) = e;
 	if (p->stopping) {
@@ -464,6 +582,13 @@ struct json_object *permits_ask(
 	}
 	pthread_mutex_unlock(&p->lock);
 	wakeup_signal(p->wake);
+}
+
+static struct json_object *await_answer(struct permits *p, struct entry *e, int event_fd, int client_fd)
+{
+	struct pollfd fds[2] = {{.fd = event_fd, .events = POLLIN}, {.fd = client_fd, .events = POLLRDHUP}};
+	struct json_object *answer;
+
 	while ((answer = collect_answer(p, e)) == NULL) {
 		if (poll(fds, 2, -1) > 0 && (fds[1].revents & (POLLHUP | POLLRDHUP | POLLERR)) != 0) {
 			fds[1].fd = -1;
@@ -472,6 +597,56 @@ struct json_object *permits_ask(
 		wakeup_drain(event_fd);
 	}
 	return answer;
+}
+
+void permits_ask(struct permits *p, const struct permit_ask *ask, int event_fd, int client_fd, struct permit *ret)
+{
+	struct entry *e;
+
+	*ret = (struct permit){0};
+	if (ask->model != NULL && begin_from_stock(p, ask, ret))
+		return;
+	e = calloc(1, sizeof *e);
+	if (e == NULL)
+		return;
+	wakeup_drain(event_fd);
+	ident_new_uuid(ret->private.id);
+	*e = (struct entry){.ask = ask_json(ask, ret->private.id),
+	    .event_fd = event_fd,
+	    .give_up_at = clock_ms() + p->conf->db_timeout_ms};
+	strcpy(e->id, ret->private.id);
+	enter(p, e);
+	ret->decision = ret->private.own = await_answer(p, e, event_fd, client_fd);
+	ret->granted = strcmp(json_text(ret->decision, "outcome"), "GRANTED") == 0;
+	if (ret->granted)
+		remember(p, ask->who, json_text(ret->decision, "caller"));
+}
+
+static void give_back(struct permits *p, const char *id)
+{
+	struct entry *e;
+
+	pthread_mutex_lock(&p->lock);
+	e = find(p, id);
+	if (e != NULL)
+		e->state = RELEASE;
+	pthread_mutex_unlock(&p->lock);
+	wakeup_signal(p->wake);
+}
+
+void permits_end(struct permits *p, struct permit *permit)
+{
+	struct permit_private *own = &permit->private;
+
+	if (own->stock != NULL) {
+		pthread_mutex_lock(&p->lock);
+		stocks_end(p->stocks, own->stock, own->caller, own->began_us, clock_us());
+		wake_for_stocks(p);
+	} else if (permit->granted) {
+		give_back(p, own->id);
+	}
+	json_object_put(own->own);
+	*permit = (struct permit){0};
 }
 
 int64_t permits_waiting(struct permits *p, struct backpressure_limits *ret_limits)
@@ -486,16 +661,4 @@ int64_t permits_waiting(struct permits *p, struct backpressure_limits *ret_limit
 	*ret_limits = p->limits;
 	pthread_mutex_unlock(&p->lock);
 	return waiting > 0 ? waiting + asking : 0;
-}
-
-void permits_release(struct permits *p, const char *id)
-{
-	struct entry *e;
-
-	pthread_mutex_lock(&p->lock);
-	e = find(p, id);
-	if (e != NULL)
-		e->state = RELEASE;
-	pthread_mutex_unlock(&p->lock);
-	wakeup_signal(p->wake);
 }

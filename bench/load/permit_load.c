@@ -21,24 +21,21 @@ static _Atomic bool stop;
 static void *run(void *arg)
 {
 	int event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	char id[UUID_TEXT_LEN + 1], model[32], session[40];
+	struct identity who = {0};
+	char model[32];
 
-	snprintf(session, sizeof session, "%032lx", (long)(intptr_t)arg);
+	snprintf(who.session, sizeof who.session, "%032lx", (long)(intptr_t)arg);
 	while (!stop) {
-		struct json_object *ask = json_object_new_object(), *answer, *outcome;
+		struct permit_ask ask = {.who = &who, .model = model, .wait_sec = -1};
+		struct permit permit;
 
 		snprintf(model, sizeof model, "bench%ld", 1 + turn++ % models);
-		json_object_object_add(ask, "model", json_object_new_string(model));
-		json_object_object_add(ask, "session", json_object_new_string(session));
-		answer = permits_ask(keeper->permits, ask, event_fd, -1, id);
-		if (json_object_object_get_ex(answer, "outcome", &outcome) &&
-		    strcmp(json_object_get_string(outcome), "GRANTED") == 0) {
-			permits_release(keeper->permits, id);
+		permits_ask(keeper->permits, &ask, event_fd, -1, &permit);
+		if (permit.granted)
 			count++;
-		} else if (refused++ == 0 && !stop) {
-			fprintf(stderr, "permit_load: %s\n", json_object_to_json_string(answer));
-		}
-		json_object_put(answer);
+		else if (refused++ == 0 && !stop)
+			fprintf(stderr, "permit_load: %s\n", json_object_to_json_string(permit.decision));
+		permits_end(keeper->permits, &permit);
 	}
 	close(event_fd);
 	return NULL;

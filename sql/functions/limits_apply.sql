@@ -1,7 +1,7 @@
 -- limits_apply(): makes the buckets what rate_limits says, and serves those who wait under the new limits at once;
 -- who goes on waiting is told to ask. A bucket
 -- keeps its tokens, up to the new maximum, and the fraction of the next one; what came up to now came under the old limits.
--- Permits that were given stay, also above a lowered limit. New buckets are full.
+-- Permits that were given stay, also above a lowered limit; what processes have in stock is called back. New buckets are full.
 -- Locks: 'limits' exclusive, which the caller has already, then all buckets.
 CREATE OR REPLACE FUNCTION camserver.limits_apply() RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
@@ -21,7 +21,8 @@ BEGIN
         SELECT w.*, bucket_refilled(b, v_now) AS b FROM wanted w LEFT JOIN buckets b ON b.level = w.level AND b.name = w.name OFFSET 0
     )
     INSERT INTO buckets (level, name, requests, window_ms, concurrent, tokens, remainder, refilled_at)
-    SELECT o.level, o.name, o.requests, o.window_ms, o.concurrent, least(coalesce((o.b).tokens, o.requests), o.requests),
+    SELECT o.level, o.name, o.requests, o.window_ms, o.concurrent,
+        least(coalesce((o.b).tokens, o.requests), greatest(0, o.requests - coalesce((o.b).stocked, 0))),
         CASE WHEN coalesce((o.b).tokens, o.requests) >= o.requests THEN 0
             ELSE div((o.b).remainder::numeric * o.window_ms, (o.b).window_ms)::bigint END, v_now
     FROM old o ORDER BY o.level, o.name
@@ -36,6 +37,7 @@ BEGIN
             OR (b.level = 'global' AND EXISTS (SELECT 1 FROM rate_limits l WHERE l.level = 'global' AND l.shared))
         GROUP BY x.model) n
     WHERE m.model = n.model AND m.bucket_ids IS DISTINCT FROM n.ids;
+    PERFORM permit_recall();
     SELECT array_agg(DISTINCT w.model) INTO v_waiting FROM permit_waiters w;
     IF v_waiting IS NOT NULL THEN
         PERFORM permit_serve(v_waiting, NULL, permit_lock(v_waiting));

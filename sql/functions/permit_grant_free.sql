@@ -34,12 +34,12 @@ BEGIN
         SELECT a.id, a.model, a.caller, p_holder, (s.m).bucket_ids, p_now, p_now, p_expires, false
         FROM asked a JOIN served s ON s.model = a.model
     ), drawn AS (
-        UPDATE buckets b SET tokens = (s.b).tokens - s.n, remainder = (s.b).remainder, refilled_at = (s.b).refilled_at,
-            running = b.running + s.n, turn = greatest(b.turn, (SELECT max(t.turn) FROM turns t WHERE t.model = s.model))
-        FROM served s WHERE b.bucket_id = (s.b).bucket_id
-        RETURNING s.model, b
+        UPDATE buckets x SET tokens = (s.b).tokens - s.n, remainder = (s.b).remainder, refilled_at = (s.b).refilled_at,
+            running = x.running + s.n, turn = greatest(x.turn, (SELECT max(t.turn) FROM turns t WHERE t.model = s.model))
+        FROM served s WHERE x.bucket_id = (s.b).bucket_id
+        RETURNING s.model, x AS bucket
     ), told AS MATERIALIZED (
-        SELECT d.model, bucket_facts(d.b, 1, 0) || permit_target(s.m, p) AS facts
+        SELECT d.model, bucket_facts(d.bucket, 1, 0) || permit_target(s.m, p) AS facts
         FROM drawn d JOIN served s ON s.model = d.model JOIN providers p ON p.provider_id = (s.m).provider_id
     )
     SELECT jsonb_object_agg(a.id, t.facts || jsonb_build_object('id', a.id, 'model', a.model, 'outcome', 'GRANTED',

@@ -1,5 +1,6 @@
 -- permit_poll(holder): serves the queues in which the process waits, and tells what it got since it was last told.
--- Returns jsonb: granted, an array of permit_state; next_ms, when it is worth asking again: when the next token comes or a
+-- Returns jsonb: granted, an array of permit_state, and of id, model and outcome RECALLED for stocks that are to be given back;
+-- next_ms, when it is worth asking again: when the next token comes or a
 -- permit runs out; a little later if another process's waiter is first there, since that one asks too and its asking serves
 -- all. NULL while it waits for nothing. Locks: permit_lock.
 CREATE OR REPLACE FUNCTION camserver.permit_poll(p_holder uuid) RETURNS jsonb
@@ -16,8 +17,9 @@ BEGIN
         v_now := permit_lock(v_models);
         PERFORM permit_serve(v_models, p_holder, v_now);
     END IF;
-    WITH told AS (UPDATE permits SET fresh = false WHERE holder = p_holder AND fresh RETURNING permit_id)
-    SELECT jsonb_agg(permit_state(t.permit_id, v_now)) INTO v_granted FROM told t;
+    WITH told AS (UPDATE permits SET fresh = false WHERE holder = p_holder AND fresh RETURNING permit_id, model, stock)
+    SELECT jsonb_agg(CASE WHEN t.stock THEN jsonb_build_object('id', t.permit_id, 'model', t.model, 'outcome', 'RECALLED')
+        ELSE permit_state(t.permit_id, v_now) END) INTO v_granted FROM told t;
     IF v_models = '{}' THEN
         RETURN jsonb_build_object('granted', coalesce(v_granted, '[]'), 'next_ms', NULL);
     END IF;

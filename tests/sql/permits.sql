@@ -19,14 +19,14 @@ CREATE FUNCTION pg_temp.tokens(p_model text) RETURNS integer LANGUAGE sql AS $$
     SELECT tokens FROM camserver.buckets WHERE level = 'model' AND name = p_model $$;
 CREATE FUNCTION pg_temp.bucket(p_tokens integer, p_remainder bigint, p_requests integer, p_window bigint, p_at timestamptz)
 RETURNS camserver.buckets LANGUAGE sql AS $$
-    SELECT (0, 'model', 'x', p_requests, p_window, 1, p_tokens, p_remainder, p_at, 0, 0, 0, 0)::camserver.buckets $$;
+    SELECT (0, 'model', 'x', p_requests, p_window, 1, p_tokens, p_remainder, p_at, 0, 0, 0, 0, 0)::camserver.buckets $$;
 -- The requests that have a permit, in the order of their numbers.
 CREATE FUNCTION pg_temp.holds() RETURNS integer[] LANGUAGE sql AS $$
     SELECT coalesce(array_agg(right(permit_id::text, 12)::integer ORDER BY permit_id), '{}') FROM camserver.permits $$;
 -- A clean slate: no permits, full buckets.
 CREATE FUNCTION pg_temp.clean() RETURNS void LANGUAGE sql AS $$
     DELETE FROM camserver.permits; DELETE FROM camserver.permit_waiters; DELETE FROM camserver.permit_turns;
-    UPDATE camserver.buckets SET tokens = requests, remainder = 0, running = 0, waiting = 0, turn = 0, call_ms = 0,
+    UPDATE camserver.buckets SET tokens = requests, remainder = 0, running = 0, waiting = 0, turn = 0, call_ms = 0, stocked = 0,
         refilled_at = clock_timestamp() $$;
 
 -- The specification's example of a refill.
