@@ -10,6 +10,7 @@
 
 #include <curl/curl.h>
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -172,6 +173,7 @@ int main(int argc, char **argv)
 		goto out;
 	}
 	prepare_signals();
+	mallopt(M_MXFAST, 0); /* else each large buffer that is given back has the heap tidied up */
 	curl_global_init(CURL_GLOBAL_DEFAULT);
 	metrics = metrics_open(conf.run_dir, &e);
 	if (metrics == NULL)

@@ -22,7 +22,8 @@ enum {
 	KNOWN_SIZE = 256,
 	KNOWN_KEY_MAX = 1 + REMOTE_USER_MAX,
 	TOKEN_KNOWN_US = 1000 * 1000, /* a revoked token begins no call from a stock after so long */
-	OTHERS_KNOWN_US = 60 * 1000 * 1000
+	OTHERS_KNOWN_US = 60 * 1000 * 1000,
+	REFRESH_US = TOKEN_KNOWN_US / 2 /* before the end one caller asks, while the others go on */
 };
 
 enum state {
@@ -54,6 +55,7 @@ struct entry {
 struct known {
 	char key[KNOWN_KEY_MAX + 1], caller[STOCK_CALLER_MAX + 1];
 	int64_t until_us;
+	bool refreshing;
 };
 
 struct permits {
@@ -506,6 +508,7 @@ static void remember(struct permits *p, const struct identity *who, const char *
 	k = place_of(p, key);
 	memcpy(k->key, key, sizeof key);
 	snprintf(k->caller, sizeof k->caller, "%s", caller);
+	k->refreshing = false;
 	k->until_us = clock_us() + (key[0] == 't' ? TOKEN_KNOWN_US : OTHERS_KNOWN_US);
 	pthread_mutex_unlock(&p->lock);
 }
@@ -523,19 +526,32 @@ static void wake_for_stocks(struct permits *p)
 		wakeup_signal(p->wake);
 }
 
+/* Who it is; NULL: the database has to say. Called with the lock. */
+static const char *caller_of(struct permits *p, const struct identity *who, int64_t now_us)
+{
+	char key[KNOWN_KEY_MAX + 1];
+	struct known *k;
+
+	key_of(who, key);
+	k = place_of(p, key);
+	if (strcmp(k->key, key) != 0 || now_us >= k->until_us)
+		return NULL;
+	if (now_us < k->until_us - REFRESH_US || k->refreshing)
+		return k->caller;
+	k->refreshing = true;
+	return NULL;
+}
+
 /* A call of the model from stock, for a caller that is known. False: the database is to be asked. */
 static bool begin_from_stock(struct permits *p, const struct permit_ask *ask, struct permit *ret)
 {
-	char key[KNOWN_KEY_MAX + 1];
 	int64_t now = clock_us();
-	const struct known *k;
+	const char *caller;
 
-	key_of(ask->who, key);
 	pthread_mutex_lock(&p->lock);
-	k = place_of(p, key);
-	if (now < k->until_us && strcmp(k->key, key) == 0 &&
-	    (ret->private.stock = stocks_begin(p->stocks, ask->model, now)) != NULL) {
-		strcpy(ret->private.caller, k->caller);
+	caller = caller_of(p, ask->who, now);
+	if (caller != NULL && (ret->private.stock = stocks_begin(p->stocks, ask->model, now)) != NULL) {
+		strcpy(ret->private.caller, caller);
 		ret->private.began_us = now;
 		ret->decision = stock_answer(ret->private.stock);
 		ret->granted = true;

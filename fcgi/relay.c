@@ -18,8 +18,12 @@ enum {
 	WAIT_MS = 1000,
 	HEADERS_MAX = 16 * 1024,
 	HELD_MAX = 256 * 1024,
-	IDLE_PER_HOST = 32
+	IDLE_PER_HOST = 32,
+	SMALL_BODY = 16 * 1024,
 };
+
+/* curl takes and gives back such a buffer for each call; one as large as its own makes the heap tidy up every time. */
+static const long SMALL_BUFFER = 16 * 1024, LARGE_BUFFER = 256 * 1024;
 
 struct relay {
 	CURLM *multi;
@@ -31,40 +35,9 @@ struct relay {
 	const struct relay_request *request;
 	FCGX_Request *fcgi;
 	struct buf held;
-	bool holding, head_sent, client_gone;
+	bool holding, head_sent, unflushed, client_gone;
 	char error[CURL_ERROR_SIZE];
 };
-
-struct relay *relay_new(const _Atomic bool *stop, struct metrics *metrics)
-{
-	struct relay *r = calloc(1, sizeof *r);
-
-	if (r == NULL)
-		return NULL;
-	r->stop = stop;
-	r->metrics = metrics;
-	r->multi = curl_multi_init();
-	r->easy = curl_easy_init();
-	buf_init(&r->answer_headers, HEADERS_MAX);
-	buf_init(&r->held, HELD_MAX);
-	if (r->multi == NULL || r->easy == NULL) {
-		relay_free(r);
-		return NULL;
-	}
-	curl_multi_setopt(r->multi, CURLMOPT_MAXCONNECTS, (long)IDLE_PER_HOST);
-	return r;
-}
-
-void relay_free(struct relay *r)
-{
-	if (r == NULL)
-		return;
-	curl_easy_cleanup(r->easy);
-	curl_multi_cleanup(r->multi);
-	buf_free(&r->answer_headers);
-	buf_free(&r->held);
-	free(r);
-}
 
 /* What concerns the connection to the upstream stays there. */
 static bool is_passed_on(const char *line, size_t len)
@@ -90,12 +63,12 @@ static size_t take_header(char *line, size_t size, size_t n, void *arg)
 	return len;
 }
 
-/* True while the client is there. */
-static bool flush(struct relay *r)
+/* What has been written goes out; the end of the request would see to it, too. */
+static void flush(struct relay *r)
 {
-	if (FCGX_FFlush(r->fcgi->out) != 0)
+	if (r->unflushed && FCGX_FFlush(r->fcgi->out) != 0)
 		r->client_gone = true;
-	return !r->client_gone;
+	r->unflushed = false;
 }
 
 static long status_of(struct relay *r)
@@ -106,7 +79,7 @@ static long status_of(struct relay *r)
 	return status;
 }
 
-static bool send_head(struct relay *r)
+static void send_head(struct relay *r)
 {
 	long status = status_of(r);
 
@@ -117,14 +90,15 @@ static bool send_head(struct relay *r)
 	FCGX_PutStr(r->answer_headers.data, (int)r->answer_headers.len, r->fcgi->out);
 	FCGX_PutS(r->request->headers, r->fcgi->out);
 	FCGX_PutS("\r\n", r->fcgi->out);
-	return flush(r);
+	r->unflushed = true;
 }
 
 static bool send_body(struct relay *r, const char *data, size_t len)
 {
 	if (FCGX_PutStr(data, (int)len, r->fcgi->out) != (int)len)
 		r->client_gone = true;
-	return flush(r);
+	r->unflushed = true;
+	return !r->client_gone;
 }
 
 static bool is_held(struct relay *r)
@@ -143,15 +117,70 @@ static size_t take_body(char *data, size_t size, size_t n, void *arg)
 		r->holding = true;
 		return buf_append(&r->held, data, len) == 0 ? len : 0;
 	}
-	if (!r->head_sent && !send_head(r))
-		return 0;
+	if (!r->head_sent)
+		send_head(r);
 	return send_body(r, data, len) ? len : 0;
 }
 
 void relay_send_held(struct relay *r)
 {
-	if (send_head(r))
-		send_body(r, r->held.data, r->held.len);
+	send_head(r);
+	send_body(r, r->held.data, r->held.len);
+}
+
+/* What is the same for all calls. */
+static void set_fixed_options(struct relay *r)
+{
+	curl_easy_setopt(r->easy, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(r->easy, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(r->easy, CURLOPT_ERRORBUFFER, r->error);
+	curl_easy_setopt(r->easy, CURLOPT_POST, 1L);
+	curl_easy_setopt(r->easy, CURLOPT_HEADERFUNCTION, take_header);
+	curl_easy_setopt(r->easy, CURLOPT_HEADERDATA, r);
+	curl_easy_setopt(r->easy, CURLOPT_WRITEFUNCTION, take_body);
+	curl_easy_setopt(r->easy, CURLOPT_WRITEDATA, r);
+	curl_easy_setopt(r->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
+	curl_easy_setopt(r->easy, CURLOPT_MAXAGE_CONN, (long)IDLE_SEC);
+	curl_easy_setopt(r->easy, CURLOPT_TCP_KEEPALIVE, 1L);
+	curl_easy_setopt(r->easy, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_SEC);
+	curl_easy_setopt(r->easy, CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_SEC);
+	curl_easy_setopt(r->easy, CURLOPT_TCP_NODELAY, 1L);
+	curl_easy_setopt(r->easy, CURLOPT_USERAGENT, "camserver/" PACKAGE_VERSION);
+	/* In an environment with a proxy configured, upstreams are still reached directly. */
+	curl_easy_setopt(r->easy, CURLOPT_PROXY, "");
+	connections_count(r->easy, r->metrics);
+}
+
+struct relay *relay_new(const _Atomic bool *stop, struct metrics *metrics)
+{
+	struct relay *r = calloc(1, sizeof *r);
+
+	if (r == NULL)
+		return NULL;
+	r->stop = stop;
+	r->metrics = metrics;
+	r->multi = curl_multi_init();
+	r->easy = curl_easy_init();
+	buf_init(&r->answer_headers, HEADERS_MAX);
+	buf_init(&r->held, HELD_MAX);
+	if (r->multi == NULL || r->easy == NULL) {
+		relay_free(r);
+		return NULL;
+	}
+	curl_multi_setopt(r->multi, CURLMOPT_MAXCONNECTS, (long)IDLE_PER_HOST);
+	set_fixed_options(r);
+	return r;
+}
+
+void relay_free(struct relay *r)
+{
+	if (r == NULL)
+		return;
+	curl_easy_cleanup(r->easy);
+	curl_multi_cleanup(r->multi);
+	buf_free(&r->answer_headers);
+	buf_free(&r->held);
+	free(r);
 }
 
 static int add_header(struct relay *r, const char *name, const char *value)
@@ -170,38 +199,20 @@ static int add_header(struct relay *r, const char *name, const char *value)
 
 static int set_options(struct relay *r, const struct relay_request *q)
 {
-	curl_easy_reset(r->easy);
 	/* No waiting for "100 Continue". */
 	if (add_header(r, "Expect:", "") < 0 || add_header(r, "Content-Type: ", q->type) < 0 ||
 	    (*q->authorization != '\0' && add_header(r, q->authorization, "") < 0) ||
 	    (q->accept != NULL && add_header(r, "Accept: ", q->accept) < 0))
 		return -1;
 	curl_easy_setopt(r->easy, CURLOPT_URL, q->url);
-	curl_easy_setopt(r->easy, CURLOPT_PROTOCOLS_STR, "http,https");
-	curl_easy_setopt(r->easy, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(r->easy, CURLOPT_ERRORBUFFER, r->error);
 	curl_easy_setopt(r->easy, CURLOPT_HTTPHEADER, r->headers);
-	curl_easy_setopt(r->easy, CURLOPT_POST, 1L);
 	curl_easy_setopt(r->easy, CURLOPT_POSTFIELDS, q->body);
 	curl_easy_setopt(r->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)q->len);
-	curl_easy_setopt(r->easy, CURLOPT_HEADERFUNCTION, take_header);
-	curl_easy_setopt(r->easy, CURLOPT_HEADERDATA, r);
-	curl_easy_setopt(r->easy, CURLOPT_WRITEFUNCTION, take_body);
-	curl_easy_setopt(r->easy, CURLOPT_WRITEDATA, r);
-	curl_easy_setopt(r->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
+	curl_easy_setopt(r->easy, CURLOPT_UPLOAD_BUFFERSIZE, q->len > SMALL_BODY ? LARGE_BUFFER : SMALL_BUFFER);
 	curl_easy_setopt(r->easy, CURLOPT_TIMEOUT_MS, q->timeout_ms);
-	curl_easy_setopt(r->easy, CURLOPT_MAXAGE_CONN, (long)IDLE_SEC);
-	curl_easy_setopt(r->easy, CURLOPT_TCP_KEEPALIVE, 1L);
-	curl_easy_setopt(r->easy, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_SEC);
-	curl_easy_setopt(r->easy, CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_SEC);
-	curl_easy_setopt(r->easy, CURLOPT_TCP_NODELAY, 1L);
-	connections_count(r->easy, r->metrics);
 	curl_easy_setopt(r->easy, CURLOPT_FRESH_CONNECT, q->fresh ? 1L : 0L);
-	if (q->http2)
-		curl_easy_setopt(r->easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE);
-	curl_easy_setopt(r->easy, CURLOPT_USERAGENT, "camserver/" PACKAGE_VERSION);
-	/* In an environment with a proxy configured, upstreams are still reached directly. */
-	curl_easy_setopt(r->easy, CURLOPT_PROXY, "");
+	curl_easy_setopt(r->easy, CURLOPT_HTTP_VERSION,
+	    q->http2 ? (long)CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE : (long)CURL_HTTP_VERSION_NONE);
 	return 0;
 }
 
@@ -214,21 +225,31 @@ static bool client_is_there(struct relay *r)
 	return !r->client_gone;
 }
 
-/* Until the transfer has ended or must: the client's end of the connection is watched along with the upstream's. */
+/* Until the transfer has ended or must: the client's end of the connection is watched along with the upstream's, and
+ * gets what there is before each wait. */
 static CURLcode transfer(struct relay *r)
 {
-	struct curl_waitfd client = {.fd = r->fcgi->ipcFd, .events = 0};
+	struct curl_waitfd client = {.fd = r->fcgi->ipcFd, .events = CURL_WAIT_POLLIN};
 	CURLcode code = CURLE_ABORTED_BY_CALLBACK;
-	int running = 1, left;
+	unsigned watched = 1;
+	int running = 1, left, ready;
 	CURLMsg *message;
 
-	while (running > 0) {
+	for (;;) {
 		if (curl_multi_perform(r->multi, &running) != CURLM_OK)
 			return CURLE_FAILED_INIT;
-		if (running > 0 && (!client_is_there(r) || *r->stop))
+		if (running == 0)
+			break;
+		flush(r);
+		client.revents = 0;
+		if (r->client_gone || *r->stop ||
+		    curl_multi_poll(r->multi, &client, watched, WAIT_MS, &ready) != CURLM_OK)
 			return code;
-		if (running > 0)
-			curl_multi_poll(r->multi, &client, 1, WAIT_MS, NULL);
+		if ((client.revents != 0 || ready == 0) && !client_is_there(r))
+			return code;
+		if (client.revents != 0)
+			watched =
+			    0; /* it has said something that nobody asked for; its hanging up is seen now and then */
 	}
 	while ((message = curl_multi_info_read(r->multi, &left)) != NULL)
 		if (message->msg == CURLMSG_DONE)
@@ -257,7 +278,7 @@ enum relay_end relay_run(
 
 	r->request = request;
 	r->fcgi = fcgi;
-	r->head_sent = r->client_gone = r->holding = false;
+	r->head_sent = r->unflushed = r->client_gone = r->holding = false;
 	r->error[0] = '\0';
 	buf_reset(&r->answer_headers);
 	buf_reset(&r->held);

@@ -6,17 +6,19 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 enum {
 	TABLE_SIZE = 1024,
 	MODELS_MAX = 4096, /* more are always asked for one by one */
 	FIRST_SIZE = 8,    /* calls in a model's first stock */
 	SIZE_MAX_CALLS = 1024,
+	REPORT_MAX_CALLS = 2000,      /* at once: the buckets are locked meanwhile */
 	REPORT_US = 250 * 1000,       /* calls that are over are reported together */
 	AGE_US = 5 * 1000 * 1000,     /* changes that nobody announces are seen after so long */
 	IDLE_US = 2 * 1000 * 1000,    /* what nobody uses goes back */
 	AGAIN_US = IDLE_US,           /* a model that was asked for twice in this time is worth a stock */
-	REFUSED_US = 1 * 1000 * 1000, /* there was not enough: not asked for again so soon */
+	REFUSED_US = 1 * 1000 * 1000, /* there is not enough: not asked for again so soon */
 };
 
 /* A call that is over and not yet in the database's record. */
@@ -33,7 +35,7 @@ enum state {
 };
 
 struct stock {
-	struct stock *next;
+	TAILQ_ENTRY(stock) link;
 	struct model *model;
 	enum state state;
 	char id[UUID_TEXT_LEN + 1];
@@ -61,22 +63,28 @@ struct model {
 struct stocks {
 	struct model *slots[TABLE_SIZE], *models;
 	int n_models;
-	struct stock *all;
+	TAILQ_HEAD(stock_list, stock) all; /* the oldest first */
 	int64_t due_us;
 	bool stopping;
 };
+
+#define for_each(k, s) for (struct stock *k = TAILQ_FIRST(&(s)->all); k != NULL; k = TAILQ_NEXT(k, link))
 
 struct stocks *stocks_new(void)
 {
 	struct stocks *s = calloc(1, sizeof *s);
 
-	if (s != NULL)
-		s->due_us = INT64_MAX;
+	if (s == NULL)
+		return NULL;
+	TAILQ_INIT(&s->all);
+	s->due_us = INT64_MAX;
 	return s;
 }
 
-static void stock_free(struct stock *k)
+/* What was asked for is nowhere any more. */
+static void forget(struct stocks *s, struct stock *k)
 {
+	TAILQ_REMOVE(&s->all, k, link);
 	for (int i = 0; i < k->n_calls; i++)
 		free(k->calls[i].caller);
 	free(k->calls);
@@ -88,10 +96,8 @@ void stocks_free(struct stocks *s)
 {
 	if (s == NULL)
 		return;
-	for (struct stock *k = s->all, *next; k != NULL; k = next) {
-		next = k->next;
-		stock_free(k);
-	}
+	while (!TAILQ_EMPTY(&s->all))
+		forget(s, TAILQ_FIRST(&s->all));
 	for (struct model *m = s->models, *next; m != NULL; m = next) {
 		next = m->next;
 		free(m);
@@ -182,7 +188,7 @@ struct stock *stocks_begin(struct stocks *s, const char *model, int64_t now_us)
 	k->running++;
 	k->used_us = now_us;
 	due(s, now_us + REPORT_US);
-	if (k->unspent <= k->size / 2 && m->spare == NULL && !m->wanted && m->asked == NULL) {
+	if (k->unspent < k->size - k->size / 4 && m->spare == NULL && !m->wanted && m->asked == NULL) {
 		if (now_us - k->opened_us < AGE_US / 4 && m->size < SIZE_MAX_CALLS)
 			m->size *= 2;
 		want(s, m, now_us);
@@ -226,8 +232,7 @@ static void add_ask(struct stocks *s, struct model *m, struct json_object *list)
 	k->model = m;
 	k->state = ASKED;
 	ident_new_uuid(k->id);
-	k->next = s->all;
-	s->all = k;
+	TAILQ_INSERT_TAIL(&s->all, k, link);
 	m->wanted = false;
 	m->asked = k;
 	o = json_object_new_object();
@@ -297,35 +302,55 @@ static void look_at_time(struct stocks *s, struct stock *k, int64_t now_us)
 	close_stock(s, k, INT64_MAX);
 }
 
-bool stocks_say(struct stocks *s, struct json_object *news, struct json_object *renew, int64_t now_us)
+/* What there is to report, the oldest first, as much as is well said at once. */
+static struct json_object *reports(struct stocks *s, int64_t now_us)
 {
-	struct json_object *ask, *report;
-	bool any = false;
+	struct json_object *list = json_object_new_array();
+	int calls = 0;
 
-	if (renew != NULL)
-		for (struct stock *k = s->all; k != NULL; k = k->next)
-			if (k->state == OPEN || k->state == CLOSED)
-				json_object_array_add(renew, json_object_new_string(k->id));
-	if (now_us < s->due_us)
-		return false;
-	s->due_us = INT64_MAX;
-	report = json_object_new_array();
-	for (struct stock *k = s->all; k != NULL; k = k->next) {
+	for_each(k, s)
+	{
 		look_at_time(s, k, now_us);
-		if (has_news(k))
-			add_report(k, report, now_us);
+		if (!has_news(k))
+			continue;
+		if (calls >= REPORT_MAX_CALLS) {
+			due(s, now_us);
+			continue;
+		}
+		calls += k->n_calls;
+		add_report(k, list, now_us);
 	}
-	ask = json_object_new_array();
+	return list;
+}
+
+static struct json_object *asks(struct stocks *s, int64_t now_us)
+{
+	struct json_object *list = json_object_new_array();
+
 	for (struct model *m = s->models; m != NULL; m = m->next) {
 		if (m->wanted && now_us >= m->refused_until_us)
-			add_ask(s, m, ask);
+			add_ask(s, m, list);
 		else if (m->wanted)
 			due(s, m->refused_until_us);
 	}
-	any = json_object_array_length(ask) + json_object_array_length(report) > 0;
+	return list;
+}
+
+bool stocks_say(struct stocks *s, struct json_object *news, struct json_object *renew, int64_t now_us)
+{
+	struct json_object *ask, *report;
+
+	if (renew != NULL)
+		for_each(k, s) if (k->state == OPEN || k->state == CLOSED)
+		    json_object_array_add(renew, json_object_new_string(k->id));
+	if (now_us < s->due_us)
+		return false;
+	s->due_us = INT64_MAX;
+	report = reports(s, now_us);
+	ask = asks(s, now_us);
 	json_object_object_add(news, "stock", ask);
 	json_object_object_add(news, "report", report);
-	return any;
+	return json_object_array_length(ask) + json_object_array_length(report) > 0;
 }
 
 /* --- what the database says */
@@ -340,46 +365,32 @@ static void drop_reported(struct stock *k)
 	k->n_said = 0;
 }
 
-/* What was asked for is nowhere any more. */
-static void forget(struct stocks *s, struct stock *gone)
+static void heard(struct stocks *s, struct stock *k, int64_t now_us)
 {
-	for (struct stock **k = &s->all; *k != NULL; k = &(*k)->next) {
-		if (*k == gone) {
-			*k = gone->next;
-			stock_free(gone);
-			return;
-		}
-	}
+	k->in_report = false;
+	if (k->n_said > 0)
+		drop_reported(k);
+	if (k->close_said)
+		k->unspent = k->unspent_said = 0; /* it went back */
+	if (k->ending)
+		forget(s, k);
+	else if (has_news(k))
+		due(s, now_us + REPORT_US);
 }
 
 void stocks_heard(struct stocks *s, int64_t now_us)
 {
-	for (struct stock **at = &s->all; *at != NULL;) {
-		struct stock *k = *at;
-
-		if (!k->in_report) {
-			at = &k->next;
-			continue;
-		}
-		k->in_report = false;
-		if (k->n_said > 0)
-			drop_reported(k);
-		if (k->close_said)
-			k->unspent = k->unspent_said = 0; /* it went back */
-		if (k->ending) {
-			*at = k->next;
-			stock_free(k);
-			continue;
-		}
-		if (has_news(k))
-			due(s, now_us + REPORT_US);
-		at = &k->next;
+	for (struct stock *k = TAILQ_FIRST(&s->all), *next; k != NULL; k = next) {
+		next = TAILQ_NEXT(k, link);
+		if (k->in_report)
+			heard(s, k, now_us);
 	}
 }
 
 void stocks_unheard(struct stocks *s, int64_t now_us)
 {
-	for (struct stock *k = s->all; k != NULL; k = k->next) {
+	for_each(k, s)
+	{
 		if (k->state == ASKED) {
 			k->state = ABANDONED;
 			k->model->asked = NULL;
@@ -444,6 +455,7 @@ bool stocks_take_answer(struct stocks *s, struct json_object *answer, int64_t no
 			forget(s, k);
 		}
 	} else if (k->state == OPEN) {
+		k->model->refused_until_us = now_us + REFUSED_US;
 		close_stock(s, k, now_us);
 	}
 	return true;
@@ -464,5 +476,5 @@ void stocks_stop(struct stocks *s, int64_t now_us)
 
 bool stocks_idle(const struct stocks *s)
 {
-	return s->all == NULL;
+	return TAILQ_EMPTY(&s->all);
 }

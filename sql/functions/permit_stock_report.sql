@@ -10,16 +10,16 @@ LANGUAGE plpgsql SET search_path = camserver, pg_temp AS $$
 BEGIN
     WITH said AS MATERIALIZED (
         SELECT p.permit_id, p.model, p.bucket_ids[1] AS bucket_id, p.slots AS slots_before, p.tokens AS tokens_before, p.reported,
-            least(p.slots, r.slots) AS slots, least(p.tokens, coalesce(r.unspent, p.tokens)) AS unspent, r.close, r.first, r.calls
+            least(p.slots, r.slots) AS slots, least(p.tokens, coalesce(r.unspent, p.tokens)) AS unspent, r.close, r.first, r.calls,
+            (SELECT avg((c->>1)::float8 - (c->>2)::float8) / 1000 FROM jsonb_array_elements(r.calls) c) AS ms
         FROM jsonb_to_recordset(p_reports) AS r (id uuid, slots integer, unspent integer, close boolean, first integer, calls jsonb)
         JOIN permits p ON p.permit_id = r.id AND p.holder = p_holder AND p.stock
-    ), called AS MATERIALIZED (
-        SELECT s.permit_id, s.model, s.bucket_id, c->>0 AS caller, p_now - (c->>1)::float8 * interval '1 us' AS began,
-            p_now - (c->>2)::float8 * interval '1 us' AS ended
-        FROM said s, jsonb_array_elements(s.calls) WITH ORDINALITY AS x (c, n) WHERE s.first + x.n > s.reported
     ), recorded AS (
         INSERT INTO permit_calls (model, caller, asked_at, granted_at, ended_at, outcome)
-        SELECT c.model, c.caller, c.began, c.began, c.ended, 'released' FROM called c
+        SELECT s.model, c->>0, t.began, t.began, p_now - (c->>2)::float8 * interval '1 us', 'released'
+        FROM said s CROSS JOIN LATERAL jsonb_array_elements(s.calls) WITH ORDINALITY AS x (c, n)
+        CROSS JOIN LATERAL (SELECT p_now - (c->>1)::float8 * interval '1 us' AS began) t
+        WHERE s.first + x.n > s.reported
     ), kept AS (
         UPDATE permits p SET slots = s.slots, tokens = CASE WHEN s.close THEN 0 ELSE s.unspent END,
             reported = greatest(p.reported, s.first + jsonb_array_length(s.calls))
@@ -33,7 +33,7 @@ BEGIN
         call_ms = CASE WHEN f.ms IS NULL THEN b.call_ms WHEN b.call_ms = 0 THEN f.ms ELSE b.call_ms + (f.ms - b.call_ms) * 0.2 END
     FROM (SELECT s.bucket_id, sum(s.slots_before - s.slots)::integer AS slots, sum(s.tokens_before - s.unspent)::integer AS spent,
               sum(CASE WHEN s.close THEN s.unspent ELSE 0 END)::integer AS back,
-              (SELECT avg(extract(epoch FROM c.ended - c.began) * 1000)::real FROM called c WHERE c.bucket_id = s.bucket_id) AS ms
+              avg(s.ms)::real AS ms
           FROM said s GROUP BY s.bucket_id) f
     WHERE b.bucket_id = f.bucket_id;
 END $$;

@@ -16,4 +16,4 @@ COMMENT ON COLUMN camserver.permits.reported IS 'Of a stock: how many of its cal
 CREATE INDEX permits_stock ON camserver.permits (model) WHERE stock;
 
 INSERT INTO camserver.settings (name, value, kind, min_value, max_value, description) VALUES
-    ('permit_stock_max', '256', 'integer', 0, 10000, 'calls that a process may be granted in advance where a model has plenty; 0: each call is asked for');
+    ('permit_stock_max', '1024', 'integer', 0, 10000, 'calls that a process may be granted in advance where a model has plenty; 0: each call is asked for');

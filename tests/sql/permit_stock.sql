@@ -44,7 +44,7 @@ SELECT ok(pg_temp.stock(4, 'wide', 2) @> '{"level": "model", "requests": 100, "t
     'the answer has the facts and the target of a grant');
 SELECT camserver.setting_set('permit_stock_max', '0');
 SELECT is(pg_temp.stock(5, 'wide', 10)->>'outcome', 'NO_STOCK', 'the setting switches it off');
-SELECT camserver.setting_set('permit_stock_max', '256');
+SELECT camserver.setting_set('permit_stock_max', '1024');
 
 -- Spending: nothing is refilled while it lies in stock.
 SELECT is(pg_temp.bucket('wide'), ARRAY[85, 15, 15], 'three stocks');
