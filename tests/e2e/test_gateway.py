@@ -41,7 +41,7 @@ def none_left(stack, upstream):
     wait_until(lambda: stack.one("SELECT count(*) FROM camserver.permits WHERE model = ANY(%s)", upstream.models) == 0
                and stack.one("SELECT count(*) FROM camserver.permit_waiters WHERE model = ANY(%s)", upstream.models) == 0,
                what="the end of all permits")
-    assert stack.one("SELECT coalesce(sum(running + waiting), 0) FROM camserver.buckets WHERE name = ANY(%s)",
+    assert stack.one("SELECT coalesce(sum(running + waiting + stocked), 0) FROM camserver.buckets WHERE name = ANY(%s)",
                      upstream.models + [upstream.provider]) == 0
 
 
