@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { HEADERS_MAX = 1024, FULL_WAIT_MS = 5000, REFRESHES_MAX = 3, WORKER_TRIES = 2 };
+enum { HEADERS_MAX = 1024, BODY_MAX = 17 * 1024 * 1024, FULL_WAIT_MS = 5000, REFRESHES_MAX = 3, WORKER_TRIES = 2 };
 
 /* One call on its way. */
 struct call {
@@ -327,6 +327,7 @@ void forward(struct worker *w, struct request *r, struct answer *a, const struct
 		.body = r->body.data,
 		.len = r->body.len,
 		.timeout_ms = w->api.conf->gateway_timeout_sec * 1000}};
+	struct buf body;
 	struct err e;
 
 	if (upstream_prepare(&c.upstream, f->permit, f->call, f->body, &e) < 0) {
@@ -334,16 +335,22 @@ void forward(struct worker *w, struct request *r, struct answer *a, const struct
 		answer_error(a, "UPSTREAM_FAILED");
 		return;
 	}
-	if (f->body != NULL) {
-		json_object_object_add(f->body, "model", json_object_new_string(c.upstream.model));
-		c.request.body = json_object_to_json_string_length(
-		    f->body, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, &c.request.len);
-	}
 	buf_init(&c.headers, HEADERS_MAX);
+	buf_init(&body, BODY_MAX);
+	if (f->body != NULL) {
+		if (call_body_write(f->body, c.upstream.model, &body) < 0) {
+			answer_error(a, "PAYLOAD_TOO_LARGE");
+			goto out;
+		}
+		c.request.body = body.data;
+		c.request.len = body.len;
+	}
 	forward_limit_headers(f->permit, &c.headers);
 	c.own_headers = c.headers.len;
 	c.request.authorization = c.upstream.key;
 	c.request.fresh = !upstream_is_question(&c.upstream);
 	choose_way(&c);
+out:
 	buf_free(&c.headers);
+	buf_free(&body);
 }

@@ -8,8 +8,8 @@
 #include "fcgi/upstream.h"
 
 struct forward {
-	struct json_object *permit; /* the GRANTED answer */
-	struct json_object *body;   /* of the request; NULL: it is no JSON object */
+	struct json_object *permit;   /* the GRANTED answer */
+	const struct call_body *body; /* of the request; NULL: it is no JSON object */
 	enum upstream_call call;
 	long wait_sec; /* how long the caller will wait for a place; -1: not said */
 };

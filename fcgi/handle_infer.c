@@ -13,7 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { WAIT_MAX_SEC = 3600, HEADERS_MAX = 1024, MODEL_MAX = 128 };
+enum { WAIT_MAX_SEC = 3600, HEADERS_MAX = 1024 };
 
 enum style { STYLE_OWN, STYLE_OPENAI, STYLE_OLLAMA };
 
@@ -137,7 +137,7 @@ static void count_decision(struct worker *w, struct json_object *decision, int64
 
 /* Whatever happens between the grant and the end of this function, the permit is given back here. */
 static void call_model(struct worker *w, struct request *r, struct answer *a, const char *model,
-    struct json_object *body, enum upstream_call call)
+    const struct call_body *body, enum upstream_call call)
 {
 	struct metrics *metrics = w->api.metrics;
 	long wait = preferred_wait(r);
@@ -172,38 +172,28 @@ static void call_model(struct worker *w, struct request *r, struct answer *a, co
 
 static void call_named(struct api *api, struct request *r, struct answer *a, enum upstream_call call, enum style style)
 {
-	struct json_object *body;
-	const char *model = NULL;
+	struct call_body body;
 	struct err e;
 
-	body = json_parse_object(r->body.data, r->body.len, &e);
-	if (body == NULL || json_get_string(body, "model", &model, &e) < 0 ||
-	    (model == NULL && err_set(&e, "\"model\" is missing") < 0)) {
+	if (call_body_read(r->body.data, r->body.len, &body, &e) < 0)
 		answer_error_with(a, "BAD_REQUEST", e.msg, NULL);
-	} else if (strlen(model) > MODEL_MAX) {
-		answer_error(a, "UNKNOWN_MODEL");
-	} else {
-		char name[MODEL_MAX + 1];
-
-		strcpy(name, model); /* the body's own is about to be replaced */
-		call_model((struct worker *)api, r, a, name, body, call);
-	}
+	else if (!body.has_model)
+		answer_error_with(a, "BAD_REQUEST", "\"model\" is missing", NULL);
+	else
+		call_model((struct worker *)api, r, a, body.model, &body, call);
 	add_foreign_error(a, style);
-	json_object_put(body);
 }
 
 void handle_infer(struct api *api, struct request *r, struct answer *a)
 {
-	struct json_object *body = NULL;
+	bool is_json = request_is_type(r, "application/json");
+	struct call_body body;
 	struct err e;
 
-	if (request_is_type(r, "application/json") &&
-	    (body = json_parse_object(r->body.data, r->body.len, &e)) == NULL) {
+	if (is_json && call_body_read(r->body.data, r->body.len, &body, &e) < 0)
 		answer_error_with(a, "BAD_REQUEST", e.msg, NULL);
-		return;
-	}
-	call_model((struct worker *)api, r, a, r->args[0], body, UPSTREAM_INFER);
-	json_object_put(body);
+	else
+		call_model((struct worker *)api, r, a, r->args[0], is_json ? &body : NULL, UPSTREAM_INFER);
 }
 
 void handle_chat_completions(struct api *api, struct request *r, struct answer *a)

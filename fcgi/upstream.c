@@ -15,13 +15,13 @@ static const char *member(struct json_object *o, const char *name)
 	return json_object_object_get_ex(o, name, &m) && m != NULL ? json_object_get_string(m) : NULL;
 }
 
-static enum upstream_call guess(struct json_object *body, bool ollama)
+static enum upstream_call guess(const struct call_body *body, bool ollama)
 {
-	if (body != NULL && json_object_object_get_ex(body, "messages", NULL))
+	if (body != NULL && body->has_messages)
 		return ollama ? UPSTREAM_OLLAMA_CHAT : UPSTREAM_CHAT;
-	if (body != NULL && json_object_object_get_ex(body, "prompt", NULL) && ollama)
+	if (body != NULL && body->has_prompt && ollama)
 		return UPSTREAM_OLLAMA_GENERATE;
-	if (body != NULL && json_object_object_get_ex(body, "input", NULL))
+	if (body != NULL && body->has_input)
 		return UPSTREAM_EMBEDDINGS;
 	return UPSTREAM_INFER;
 }
@@ -61,8 +61,8 @@ static int read_key(struct upstream *u, const char *path, struct err *e)
 	return 0;
 }
 
-int upstream_prepare(
-    struct upstream *u, struct json_object *permit, enum upstream_call call, struct json_object *body, struct err *e)
+int upstream_prepare(struct upstream *u, struct json_object *permit, enum upstream_call call,
+    const struct call_body *body, struct err *e)
 {
 	const char *kind = member(permit, "kind"), *key = member(permit, "api_key_file");
 

@@ -4,6 +4,7 @@
 #define CAM_UPSTREAM_H
 
 #include "common/err.h"
+#include "fcgi/call_body.h"
 
 #include <json-c/json.h>
 #include <stdbool.h>
@@ -28,8 +29,8 @@ struct upstream {
 /* What is asked for, the model's name there and the credentials. body decides what an UPSTREAM_INFER is: with
  * "messages" a chat, with "input" embeddings, with "prompt" a generation, in the provider's own API; otherwise it is
  * passed on as it is. NULL: no JSON object. -1 and *e if the key cannot be read. */
-int upstream_prepare(
-    struct upstream *u, struct json_object *permit, enum upstream_call call, struct json_object *body, struct err *e);
+int upstream_prepare(struct upstream *u, struct json_object *permit, enum upstream_call call,
+    const struct call_body *body, struct err *e);
 /* The address of the call at this server, written with or without /v1: into u->url. -1 and *e if it is too long. */
 int upstream_address(struct upstream *u, const char *base, struct err *e);
 /* Asking twice does no harm: it is a question to a model and nothing else. */
