@@ -17,3 +17,7 @@ CREATE INDEX permits_stock ON camserver.permits (model) WHERE stock;
 
 INSERT INTO camserver.settings (name, value, kind, min_value, max_value, description) VALUES
     ('permit_stock_max', '1024', 'integer', 0, 10000, 'calls that a process may be granted in advance where a model has plenty; 0: each call is asked for');
+
+-- Of calls that were made, which are by far the most, only the time is looked for.
+DROP INDEX camserver.permit_calls_model;
+CREATE INDEX permit_calls_refused ON camserver.permit_calls (model, ended_at) WHERE outcome IN ('refused', 'deadline');
