@@ -8,7 +8,8 @@ DECLARE
     v_turn bigint;
     v_waiting integer;
 BEGIN
-    UPDATE buckets b SET waiting = b.waiting + 1 WHERE b.level = 'model' AND b.name = p_model
+    UPDATE buckets b SET waiting = b.waiting + 1, waiter_due_at = least(b.waiter_due_at, p_deadline, p_seen_until)
+    WHERE b.level = 'model' AND b.name = p_model
     RETURNING b.turn, b.waiting INTO v_turn, v_waiting;
     IF v_waiting = 1 THEN
         PERFORM permit_recall(p_model);

@@ -25,10 +25,15 @@ BEGIN
     IF NOT EXISTS (SELECT 1 FROM permit_waiters w WHERE w.model = ANY (v_open)) THEN
         RETURN;
     END IF;
-    PERFORM permit_leave(ARRAY(SELECT w.permit_id FROM permit_waiters w
-        WHERE w.model = ANY (v_open) AND w.deadline_at < p_now), 'deadline', p_now);
-    PERFORM permit_leave(ARRAY(SELECT w.permit_id FROM permit_waiters w
-        WHERE w.model = ANY (v_open) AND w.seen_until <= p_now), 'lost', p_now);
+    IF EXISTS (SELECT 1 FROM buckets b WHERE b.level = 'model' AND b.name = ANY (v_open) AND b.waiter_due_at <= p_now) THEN
+        PERFORM permit_leave(ARRAY(SELECT w.permit_id FROM permit_waiters w
+            WHERE w.model = ANY (v_open) AND w.deadline_at < p_now), 'deadline', p_now);
+        PERFORM permit_leave(ARRAY(SELECT w.permit_id FROM permit_waiters w
+            WHERE w.model = ANY (v_open) AND w.seen_until <= p_now), 'lost', p_now);
+        UPDATE buckets b SET waiter_due_at = coalesce((SELECT least(min(w.deadline_at), min(w.seen_until)) FROM permit_waiters w
+            WHERE w.model = b.name), 'infinity')
+        WHERE b.level = 'model' AND b.name = ANY (v_open) AND b.waiter_due_at <= p_now;
+    END IF;
     UPDATE buckets b SET tokens = (r.refilled).tokens, remainder = (r.refilled).remainder,
         refilled_at = (r.refilled).refilled_at
     FROM (SELECT x.bucket_id, bucket_refilled(x, p_now) AS refilled FROM buckets x

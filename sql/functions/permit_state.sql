@@ -14,8 +14,11 @@ BEGIN
         SELECT w.model, jsonb_build_object('outcome', 'WAITING', 'caller', w.caller, 'ticket', w.ticket, 'place', o.place,
             'deadline_ms', greatest(0, ceil(extract(epoch FROM w.deadline_at - p_now) * 1000))), o.place
         INTO v_model, v_state, v_place
-        FROM permit_waiters w CROSS JOIN LATERAL (SELECT 1 + count(*)::integer AS place FROM permit_waiters x
-            WHERE x.model = w.model AND (x.turn, x.ticket) < (w.turn, w.ticket)) o
+        FROM permit_waiters w CROSS JOIN LATERAL (SELECT CASE
+            WHEN EXISTS (SELECT 1 FROM permit_waiters x WHERE x.model = w.model AND (x.turn, x.ticket) > (w.turn, w.ticket)) THEN
+                (SELECT 1 + count(*)::integer FROM permit_waiters x WHERE x.model = w.model AND (x.turn, x.ticket) < (w.turn, w.ticket))
+            ELSE -- the last one: not everybody before it needs to be counted
+                (SELECT b.waiting FROM buckets b WHERE b.level = 'model' AND b.name = w.model) END AS place) o
         WHERE w.permit_id = p_id;
         IF NOT FOUND THEN
             RETURN NULL;

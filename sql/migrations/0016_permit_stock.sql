@@ -18,6 +18,11 @@ CREATE INDEX permits_stock ON camserver.permits (model) WHERE stock;
 INSERT INTO camserver.settings (name, value, kind, min_value, max_value, description) VALUES
     ('permit_stock_max', '1024', 'integer', 0, 10000, 'calls that a process may be granted in advance where a model has plenty; 0: each call is asked for');
 
+-- Whether anybody's time in a queue is over need not be asked of everybody in it.
+ALTER TABLE camserver.buckets ADD COLUMN waiter_due_at timestamptz NOT NULL DEFAULT 'infinity';
+COMMENT ON COLUMN camserver.buckets.waiter_due_at IS 'No waiter for the model passes its deadline or is believed lost before then.';
+UPDATE camserver.buckets b SET waiter_due_at = '-infinity' WHERE b.waiting > 0;
+
 -- Of calls that were made, which are by far the most, only the time is looked for.
 DROP INDEX camserver.permit_calls_model;
 CREATE INDEX permit_calls_refused ON camserver.permit_calls (model, ended_at) WHERE outcome IN ('refused', 'deadline');

@@ -19,7 +19,7 @@ CREATE FUNCTION pg_temp.tokens(p_model text) RETURNS integer LANGUAGE sql AS $$
     SELECT tokens FROM camserver.buckets WHERE level = 'model' AND name = p_model $$;
 CREATE FUNCTION pg_temp.bucket(p_tokens integer, p_remainder bigint, p_requests integer, p_window bigint, p_at timestamptz)
 RETURNS camserver.buckets LANGUAGE sql AS $$
-    SELECT (0, 'model', 'x', p_requests, p_window, 1, p_tokens, p_remainder, p_at, 0, 0, 0, 0, 0)::camserver.buckets $$;
+    SELECT (0, 'model', 'x', p_requests, p_window, 1, p_tokens, p_remainder, p_at, 0, 0, 0, 0, 0, 'infinity')::camserver.buckets $$;
 -- The requests that have a permit, in the order of their numbers.
 CREATE FUNCTION pg_temp.holds() RETURNS integer[] LANGUAGE sql AS $$
     SELECT coalesce(array_agg(right(permit_id::text, 12)::integer ORDER BY permit_id), '{}') FROM camserver.permits $$;
@@ -123,6 +123,7 @@ SELECT is((SELECT array_agg(level::text) FROM camserver.permit_calls WHERE outco
 SELECT is(camserver.permit_renew(pg_temp.holder()), 4, 'a process that lives renews what it has');
 UPDATE camserver.permits SET expires_at = clock_timestamp();
 UPDATE camserver.permit_waiters SET seen_until = clock_timestamp() WHERE permit_id = pg_temp.id(2);
+UPDATE camserver.buckets SET waiter_due_at = clock_timestamp() WHERE waiting > 0; -- as if it had been the bound from the start
 SELECT camserver.permit_expire() \g /dev/null
 SELECT is((pg_temp.holds(), (SELECT count(*)::integer FROM camserver.permit_waiters)), (ARRAY[5], 1),
     'the permit of a silent holder is free, the waiter of a silent process passed over');
