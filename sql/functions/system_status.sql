@@ -3,7 +3,8 @@
 -- queue_load has it. Notes that the user is looking.
 -- A host whose sample is stale is not healthy; a stream server that no host is known of says nothing.
 CREATE OR REPLACE FUNCTION camserver.system_status(p_user text DEFAULT NULL) RETURNS jsonb
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
 DECLARE
     v_now timestamptz := clock_timestamp();
     v_stale interval := make_interval(secs => setting_number('health_stale_sec')::float8);

@@ -5,6 +5,7 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <stdlib.h>
 #include <sys/random.h>
@@ -22,6 +23,23 @@ static void to_hex(const unsigned char *data, size_t len, char *ret_hex)
 	ret_hex[2 * len] = '\0';
 }
 
+/* Looked up once: a lookup costs more than the digest of a token. One of two threads that come first at the same time
+ * looks it up in vain. */
+static const EVP_MD *sha256(void)
+{
+	static EVP_MD *_Atomic fetched;
+	EVP_MD *mine = fetched, *none = NULL;
+
+	if (mine == NULL) {
+		mine = EVP_MD_fetch(NULL, "SHA256", NULL);
+		if (!atomic_compare_exchange_strong(&fetched, &none, mine)) {
+			EVP_MD_free(mine);
+			mine = none;
+		}
+	}
+	return mine;
+}
+
 static int digest_hex(const EVP_MD *type, const void *data, size_t len, char *ret_hex)
 {
 	unsigned char digest[EVP_MAX_MD_SIZE];
@@ -35,7 +53,7 @@ static int digest_hex(const EVP_MD *type, const void *data, size_t len, char *re
 
 int crypto_sha256_hex(const void *data, size_t len, char ret_hex[SHA256_HEX_LEN + 1])
 {
-	return digest_hex(EVP_sha256(), data, len, ret_hex);
+	return digest_hex(sha256(), data, len, ret_hex);
 }
 
 int crypto_digest_hex(const char *algorithm, const void *data, size_t len, char ret_hex[DIGEST_HEX_MAX + 1])
