@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fcgi/repeat.h"
 
-#include "fcgi/errors.h"
-
 #include <stdio.h>
 #include <string.h>
 
@@ -51,7 +49,7 @@ bool repeat_answer(struct api *api, struct answer *a, const char *key, const cha
 	metrics_add(api->metrics, METRIC_ANSWERS_REPEATED);
 	answer_borrowed(a, kept->status, kept->bytes, kept->len);
 	a->retry_after = kept->retry_after;
-	*ret_code = kept->code;
+	*ret_code = kept->code; /* lives as long as the answer */
 	return true;
 }
 
@@ -61,7 +59,7 @@ void repeat_keep(struct api *api, const struct answer *a, const char *key, const
 	struct cached_answer kept = {.status = a->status, .retry_after = a->retry_after, .needs = proves};
 	struct caller_name name = name_of(&api->identity);
 
-	kept.code = *code != '\0' ? error_find(code)->code : NULL;
+	snprintf(kept.code, sizeof kept.code, "%s", code);
 	kept.bytes = answer_json_text(a, &kept.len);
 	answer_cache_keep(api->cache, key, &kept, api->now, good_ms);
 	answer_cache_learn(api->cache, name.text, proves, api->now, name.good_ms);

@@ -6,7 +6,7 @@
 #include "fcgi/api.h"
 
 /* Answers under this key, if that is remembered and the caller may have it; false: the database must be asked. Tells
- * the code of the error that it is, NULL for none. */
+ * the code of the error that it is, "" for none. */
 bool repeat_answer(struct api *api, struct answer *a, const char *key, const char **ret_code);
 /* Remembers the answer, which the database just gave and which is JSON, and with it the fact that it proves of the
  * caller. code: the error's, "" for none. good_ms: it will not be wrong sooner by the passing of time alone. */
