@@ -148,7 +148,8 @@ static void count_accepted(struct api *api, struct json_object *result)
 /* --- */
 
 /* A file of that name stays, unless it is what a crash of the machine left of one: no row was ever made for such. */
-static int store(struct api *api, const struct request *r, const struct frame_request *f, bool *ret_existed, struct err *e)
+static int store(
+    struct api *api, const struct request *r, const struct frame_request *f, bool *ret_existed, struct err *e)
 {
 	const char *dir = api->conf->spool_dir;
 	int result = spool_write(dir, f->frame_uuid, r->body.data, r->body.len, ret_existed, e);

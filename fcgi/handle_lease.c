@@ -71,8 +71,7 @@ static int64_t take_good_ms(struct json_object *result)
 }
 
 /* Refused for want of room is only who holds nothing; for the load, anybody. */
-static void keep_refusal(
-    struct api *api, const struct answer *a, const char *key, const char *outcome, int64_t good_ms)
+static void keep_refusal(struct api *api, const struct answer *a, const char *key, const char *outcome, int64_t good_ms)
 {
 	bool for_want_of_room = strcmp(outcome, "OVER_CAPACITY") == 0;
 

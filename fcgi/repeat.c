@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* How long a caller may go on as known: who can be turned away by somebody else, for a second. The cookie of a viewer
- * without a sign-in says nothing that could be taken back. */
+/* How long a caller may go on as known: whose sign-in can be taken back, for a second, and until something changes on
+ * this host; the cookie of a viewer without a sign-in stands for nothing that could be. */
 enum { SIGNED_IN_MS = 1000, SESSION_MS = 5000 };
 
 struct caller_name {
@@ -13,14 +13,16 @@ struct caller_name {
 	int64_t good_ms;
 };
 
-static struct caller_name name_of(const struct identity *id)
+static struct caller_name name_of(const struct api *api)
 {
+	const struct identity *id = &api->identity;
+	unsigned long long changes = api->now.changes;
 	struct caller_name name = {.text = "", .good_ms = SIGNED_IN_MS};
 
 	if (id->token[0] != '\0') {
-		snprintf(name.text, sizeof name.text, "token:%s", id->token);
+		snprintf(name.text, sizeof name.text, "%llu token:%s", changes, id->token);
 	} else if (id->remote_user != NULL) {
-		snprintf(name.text, sizeof name.text, "user:%s", id->remote_user);
+		snprintf(name.text, sizeof name.text, "%llu user:%s", changes, id->remote_user);
 	} else if (id->session[0] != '\0' && id->returning) {
 		snprintf(name.text, sizeof name.text, "anon:%s", id->session);
 		name.good_ms = SESSION_MS;
@@ -28,7 +30,8 @@ static struct caller_name name_of(const struct identity *id)
 	return name;
 }
 
-/* A browser that is given its cookie just now may look, and holds nothing yet; it counts as there when it comes back. */
+/* A browser that is given its cookie just now may look, and holds nothing yet; it counts as there when it comes back.
+ */
 static bool is_newcomer(const struct identity *id)
 {
 	return !id->returning && id->session[0] != '\0';
@@ -42,7 +45,7 @@ bool repeat_answer(struct api *api, struct answer *a, const char *key, const cha
 	if (kept == NULL)
 		return false;
 	if (!is_newcomer(&api->identity)) {
-		name = name_of(&api->identity);
+		name = name_of(api);
 		if (!answer_cache_knows(api->cache, name.text, kept->needs, api->now))
 			return false;
 	}
@@ -57,7 +60,7 @@ void repeat_keep(struct api *api, const struct answer *a, const char *key, const
     int64_t good_ms)
 {
 	struct cached_answer kept = {.status = a->status, .retry_after = a->retry_after, .needs = proves};
-	struct caller_name name = name_of(&api->identity);
+	struct caller_name name = name_of(api);
 
 	snprintf(kept.code, sizeof kept.code, "%s", code);
 	kept.bytes = answer_json_text(a, &kept.len);
