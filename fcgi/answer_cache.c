@@ -13,11 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAGIC "camserver answers 1 "
-#define BOOT_ID_FILE "/proc/sys/kernel/random/boot_id"
+#define MAGIC "camserver answers 1"
 
 /* A name or key may stand in any of the WAYS places of its row. */
-enum { WAYS = 8, MAGIC_MAX = 64, PATH_LEN = 400, BOOT_ID_MAX = 64, PATIENCE_MS = 2 };
+enum { WAYS = 8, MAGIC_MAX = 32, PATH_LEN = 400, PATIENCE_MS = 2 };
 
 struct place {
 	char key[ANSWER_CACHE_KEY_MAX + 1];
@@ -36,7 +35,7 @@ struct entry {
 	char bytes[ANSWER_CACHE_BYTES_MAX];
 };
 
-/* The file. Times are of a clock that starts anew with the host: the magic names the boot. */
+/* The file. */
 struct page {
 	char magic[MAGIC_MAX];
 	pthread_mutex_t lock; /* robust: who dies with it leaves nothing to trust */
@@ -46,6 +45,7 @@ struct page {
 
 struct answer_cache {
 	struct page *page;
+	int fd;
 	int64_t max_ms;
 	struct cached_answer found;
 	char found_bytes[ANSWER_CACHE_BYTES_MAX];
@@ -53,22 +53,7 @@ struct answer_cache {
 
 _Static_assert(ANSWER_CACHE_CALLERS % WAYS == 0 && ANSWER_CACHE_ANSWERS % WAYS == 0, "rows are full");
 
-/* --- the file */
-
-static int make_magic(char ret[MAGIC_MAX], struct err *e)
-{
-	char boot[BOOT_ID_MAX] = "";
-	int fd = open(BOOT_ID_FILE, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd >= 0 ? read(fd, boot, sizeof boot - 1) : -1;
-
-	if (fd >= 0)
-		close(fd);
-	if (n <= 0)
-		return err_set(e, BOOT_ID_FILE ": %s", strerror(errno));
-	memset(ret, 0, MAGIC_MAX);
-	snprintf(ret, MAGIC_MAX, MAGIC "%.36s", boot);
-	return 0;
-}
+/* --- the file; all of this with the directory's lock held */
 
 static int init_lock(pthread_mutex_t *lock)
 {
@@ -83,79 +68,90 @@ static int init_lock(pthread_mutex_t *lock)
 	return fault;
 }
 
-static struct page *map(int fd, off_t size)
+static struct page *map(int fd)
 {
-	struct page *page;
+	struct page *page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
-	if (size != (off_t)sizeof *page)
-		return NULL;
-	page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	return page != MAP_FAILED ? page : NULL;
 }
 
-/* A new file in the place of what is there, whole before it has its name. */
-static struct page *make(const char *path, const char *magic)
+/* Nobody else has the file: what stands in it may be of another boot, whose clock was another. */
+static struct page *begin_anew(int fd)
 {
-	char tmp[PATH_LEN + 8];
-	struct page *page = NULL;
-	int fd;
+	struct page *page;
 
-	snprintf(tmp, sizeof tmp, "%s.new", path);
-	unlink(tmp);
-	fd = open(tmp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0)
+	if (ftruncate(fd, 0) < 0 || ftruncate(fd, sizeof *page) < 0)
 		return NULL;
-	if (ftruncate(fd, sizeof *page) == 0)
-		page = map(fd, sizeof *page);
-	if (page != NULL) {
-		memcpy(page->magic, magic, MAGIC_MAX);
-		if (init_lock(&page->lock) != 0 || rename(tmp, path) < 0) {
-			munmap(page, sizeof *page);
-			page = NULL;
-		}
+	page = map(fd);
+	if (page != NULL && init_lock(&page->lock) != 0) {
+		munmap(page, sizeof *page);
+		return NULL;
 	}
-	close(fd);
+	if (page != NULL)
+		strcpy(page->magic, MAGIC);
 	return page;
 }
 
-/* With the directory's lock held, so that two programs never both make one. */
-static struct page *open_or_make(const char *path, const char *magic)
+/* NULL also for a file of another version's programs. */
+static struct page *join_others(int fd)
 {
-	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-	struct page *page = NULL;
+	struct page *page;
 	struct stat st;
 
-	if (fd >= 0 && fstat(fd, &st) == 0)
-		page = map(fd, st.st_size);
-	if (page != NULL && memcmp(page->magic, magic, MAGIC_MAX) != 0) {
+	if (fstat(fd, &st) < 0 || st.st_size != (off_t)sizeof *page)
+		return NULL;
+	page = map(fd);
+	if (page != NULL && strncmp(page->magic, MAGIC, MAGIC_MAX) != 0) {
 		munmap(page, sizeof *page);
 		page = NULL;
 	}
-	if (fd >= 0)
+	return page;
+}
+
+/* Who has the file keeps a shared lock on it. */
+static struct page *open_file(const char *path, int *ret_fd)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	struct page *page = NULL;
+
+	if (fd < 0)
+		return NULL;
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+		page = begin_anew(fd);
+	else
+		page = join_others(fd);
+	if (page == NULL || flock(fd, LOCK_SH) < 0) {
+		if (page != NULL)
+			munmap(page, sizeof *page);
 		close(fd);
-	return page != NULL ? page : make(path, magic);
+		return NULL;
+	}
+	*ret_fd = fd;
+	return page;
 }
 
 struct answer_cache *answer_cache_open(const char *dir, int64_t max_ms, struct err *e)
 {
-	char path[PATH_LEN], magic[MAGIC_MAX];
 	struct answer_cache *c = NULL;
 	struct page *page = NULL;
-	int dir_fd;
+	char path[PATH_LEN];
+	int dir_fd, fd = -1;
 
-	if (make_magic(magic, e) < 0)
-		return NULL;
 	if (snprintf(path, sizeof path, "%s/answers", dir) >= (int)sizeof path) {
 		err_set(e, "%s: the path is too long", dir);
 		return NULL;
 	}
 	dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir_fd >= 0 && flock(dir_fd, LOCK_EX) == 0)
-		page = open_or_make(path, magic);
+	if (dir_fd >= 0 && flock(dir_fd, LOCK_EX) == 0) {
+		page = open_file(path, &fd);
+		/* Another version's programs go on with theirs. */
+		if (page == NULL && unlink(path) == 0)
+			page = open_file(path, &fd);
+	}
 	if (page != NULL)
 		c = calloc(1, sizeof *c);
 	if (c != NULL)
-		*c = (struct answer_cache){.page = page, .max_ms = max_ms};
+		*c = (struct answer_cache){.page = page, .fd = fd, .max_ms = max_ms};
 	else
 		err_set(e, "%s: %s", path, strerror(errno));
 	if (dir_fd >= 0)
@@ -168,6 +164,7 @@ void answer_cache_close(struct answer_cache *c)
 	if (c == NULL)
 		return;
 	munmap(c->page, sizeof *c->page);
+	close(c->fd);
 	free(c);
 }
 

@@ -45,7 +45,7 @@ struct cached_answer {
 
 struct answer_cache;
 
-/* Maps dir/answers, made new after a boot or by another version. Answers are repeated for max_ms at most. On failure
+/* Maps dir/answers; who comes first finds it empty. Answers are repeated for max_ms at most. On failure
  * NULL and *e. The functions below accept NULL, which remembers nothing. */
 struct answer_cache *answer_cache_open(const char *dir, int64_t max_ms, struct err *e);
 void answer_cache_close(struct answer_cache *c);

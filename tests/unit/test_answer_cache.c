@@ -187,30 +187,48 @@ static void processes_share_it(void **state)
 	assert_int_equal(unit_count_files(*state), 1);
 }
 
-/* The magic names version and boot: whatever else lies there is replaced, and what it held is gone. */
-static void another_boots_file_is_replaced(void **state)
+/* Once nobody has it any more, whoever comes next begins anew: the clock may be another boot's. */
+static void the_first_finds_it_empty(void **state)
 {
-	struct answer_cache *c = open_in(state);
+	struct answer_cache *a = open_in(state), *b = open_in(state);
+	char path[UNIT_PATH_MAX];
+
+	keep(a, "k", "body", at(1000, 5), INT64_MAX);
+	answer_cache_close(b);
+	b = open_in(state);
+	assert_true(has(b, "k", "body", at(1001, 5)));
+	answer_cache_close(a);
+	answer_cache_close(b);
+	a = open_in(state);
+	assert_null(answer_cache_find(a, "k", at(1001, 5)));
+	answer_cache_close(a);
+	unit_write(*state, "answers", "short", 5, path);
+	a = open_in(state);
+	keep(a, "k", "body", at(1000, 5), INT64_MAX);
+	assert_true(has(a, "k", "body", at(1001, 5)));
+	answer_cache_close(a);
+}
+
+/* Programs of two versions, as during an upgrade: each has its own. */
+static void another_versions_file_is_left_alone(void **state)
+{
+	struct answer_cache *old = open_in(state), *young;
 	char path[UNIT_PATH_MAX];
 	FILE *f;
 
-	keep(c, "k", "body", at(1000, 5), INT64_MAX);
-	answer_cache_close(c);
+	keep(old, "k", "old", at(1000, 5), INT64_MAX);
 	snprintf(path, sizeof path, "%s/answers", (const char *)*state);
 	f = fopen(path, "r+");
 	assert_non_null(f);
-	assert_int_equal(fseek(f, 30, SEEK_SET), 0);
 	assert_int_equal(fputc('x', f), 'x');
 	fclose(f);
-	c = open_in(state);
-	assert_null(answer_cache_find(c, "k", at(1001, 5)));
-	keep(c, "k", "body", at(1000, 5), INT64_MAX);
-	assert_true(has(c, "k", "body", at(1001, 5)));
-	answer_cache_close(c);
-	unit_write(*state, "answers", "short", 5, path);
-	c = open_in(state);
-	assert_null(answer_cache_find(c, "k", at(1001, 5)));
-	answer_cache_close(c);
+	young = open_in(state);
+	assert_null(answer_cache_find(young, "k", at(1001, 5)));
+	keep(young, "k", "young", at(1000, 5), INT64_MAX);
+	assert_true(has(old, "k", "old", at(1001, 5)));
+	assert_true(has(young, "k", "young", at(1001, 5)));
+	answer_cache_close(old);
+	answer_cache_close(young);
 }
 
 /* Killed at any point, also with the lock held, a process leaves no answer that is not whole, and nobody waiting. */
@@ -274,7 +292,8 @@ int main(void)
 	    T(what_does_not_fit_is_not_remembered),
 	    T(old_callers_make_room),
 	    T(processes_share_it),
-	    T(another_boots_file_is_replaced),
+	    T(the_first_finds_it_empty),
+	    T(another_versions_file_is_left_alone),
 	    T(a_killed_process_harms_nobody),
 	    T(works_without_a_cache),
 	};
