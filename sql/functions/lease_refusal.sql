@@ -29,7 +29,7 @@ BEGIN
         WHERE stream_server_id = (p_facts.server).stream_server_id;
         RETURN v_numbers || jsonb_build_object('outcome', 'OVER_CAPACITY',
             'retry_after', least(30, greatest(1, coalesce(ceil(extract(epoch FROM v_first - p_at)), 30)))::integer,
-            'good_ms', greatest(0, trunc(1000 * extract(epoch FROM least(p_facts.next_dead_at, p_at + interval '1 minute') - p_at)))::integer);
+            'good_ms', trunc(1000 * extract(epoch FROM greatest(p_at, least(p_facts.next_dead_at, p_at + interval '1 minute')) - p_at))::integer);
     END IF;
     RETURN NULL;
 END $$;
