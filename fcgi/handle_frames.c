@@ -154,7 +154,7 @@ static int store(
 	const char *dir = api->conf->spool_dir;
 	int result = spool_write(dir, f->frame_uuid, r->body.data, r->body.len, ret_existed, e);
 
-	if (result < 0 || !*ret_existed || image_is_whole(dir, f->frame_uuid))
+	if (result < 0 || !*ret_existed || !image_is_broken(dir, f->frame_uuid))
 		return result;
 	if (spool_remove(dir, f->frame_uuid, e) < 0)
 		return -1;

@@ -37,17 +37,17 @@ bool image_is(const char *spool_dir, const char *frame_uuid, const char *data, s
 	return same;
 }
 
-bool image_is_whole(const char *spool_dir, const char *frame_uuid)
+bool image_is_broken(const char *spool_dir, const char *frame_uuid)
 {
 	char *there;
 	size_t len;
-	bool whole;
+	bool broken;
 
 	if (image_read(spool_dir, frame_uuid, &there, &len, NULL) != 1)
 		return false;
-	whole = jpeg_check(there, len, NULL, NULL) == 0;
+	broken = jpeg_check(there, len, NULL, NULL) < 0;
 	free(there);
-	return whole;
+	return broken;
 }
 
 bool image_exists(const char *spool_dir, const char *frame_uuid)
