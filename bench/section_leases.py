@@ -22,6 +22,9 @@ def start_hello(bench, server):
 
 def measure_front(bench, server, port):
     hello = lambda: bench.load("request", CLIENTS, bench.seconds, port, "GET", "/hello", 200)["rate"]
+    # Apache closes the connection after every 503, whoever says it: refusals are held against a hello that is one, too.
+    refused_hello = lambda: bench.load("request", CLIENTS, bench.seconds, port, "POST", "/hello/503", 503, bench.file("lease.json"),
+                                       "application/json")["rate"]
     got = interleave(
         bench,
         functions=lambda: bench.pgbench("lease_cycle", CLIENTS)[0],
@@ -29,6 +32,7 @@ def measure_front(bench, server, port):
         hello=hello,
         status=lambda: bench.load("request", CLIENTS, bench.seconds, port, "GET", "/api/system/status", 200)["rate"],
         hello_again=hello,
+        refused_hello=refused_hello,
         refusal=lambda: bench.load("request", CLIENTS, bench.seconds, port, "POST", "/api/modal/lease", 503,
                                    bench.file("lease.json"), "application/json")["rate"])
     row = bench.report.row
@@ -36,10 +40,15 @@ def measure_front(bench, server, port):
     cycle = row(f"{server}, acquire + heartbeat + release, {CLIENTS} clients", got["cycle"], "cycles/s")
     hello_rate = row(f"{server}, hello world", got["hello"] + got["hello_again"], "req/s")
     status = row(f"{server}, status", got["status"], "req/s")
+    refused = row(f"{server}, hello world as a 503", got["refused_hello"], "req/s")
     refusal = row(f"{server}, refusal", got["refusal"], "req/s")
     bench.report.ratio(f"leases over HTTP / pgbench, {server}", cycle / functions, least=0.7)
     bench.report.ratio(f"status / hello world, {server}", status / hello_rate, least=0.6)
-    bench.report.ratio(f"refusals / hello world, {server}", refusal / hello_rate, least=0.6)
+    if server == "lighttpd":
+        bench.report.ratio(f"refusals / hello world, {server}", refusal / hello_rate, least=0.6)
+    else:
+        bench.report.ratio(f"refusals / hello world, {server}", refusal / hello_rate)
+        bench.report.ratio(f"refusals / hello world as a 503, {server}", refusal / refused, least=0.6)
 
 
 def run(bench):

@@ -3,8 +3,13 @@
 
 #include "fcgi/errors.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { TYPE_LINES_MAX = 128, RETRY_LINE_MAX = 32, HEAD_LINES_MAX = 384 };
+
+static const char json_media_type[] = "application/json; charset=utf-8";
 
 static const struct {
 	int status;
@@ -57,8 +62,10 @@ void answer_empty(struct answer *a, int status)
 {
 	json_object_put(a->json);
 	a->json = NULL;
-	free(a->bytes);
+	if (!a->borrowed)
+		free(a->bytes);
 	a->bytes = NULL;
+	a->borrowed = false;
 	a->status = status;
 }
 
@@ -74,6 +81,18 @@ void answer_bytes(struct answer *a, int status, const char *type, char *bytes, s
 	a->bytes = bytes;
 	a->bytes_len = len;
 	a->bytes_type = type;
+}
+
+void answer_borrowed(struct answer *a, int status, const char *text, size_t len)
+{
+	answer_bytes(a, status, json_media_type, (char *)text, len);
+	a->borrowed = true;
+}
+
+const char *answer_json_text(const struct answer *a, size_t *ret_len)
+{
+	return json_object_to_json_string_length(
+	    a->json, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, ret_len);
 }
 
 void answer_etag(struct answer *a, const char *etag)
@@ -121,9 +140,8 @@ void answer_header(struct answer *a, const char *name, const char *value)
 static const char *body_of(struct answer *a, const char **ret_type, size_t *ret_len)
 {
 	if (a->json != NULL) {
-		*ret_type = "application/json; charset=utf-8";
-		return json_object_to_json_string_length(
-		    a->json, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, ret_len);
+		*ret_type = json_media_type;
+		return answer_json_text(a, ret_len);
 	}
 	*ret_type = a->bytes_type;
 	*ret_len = a->bytes_len;
@@ -132,18 +150,22 @@ static const char *body_of(struct answer *a, const char **ret_type, size_t *ret_
 
 void answer_send(struct answer *a, FCGX_Stream *out, bool head)
 {
+	char type_lines[TYPE_LINES_MAX] = "", retry_line[RETRY_LINE_MAX] = "", head_lines[HEAD_LINES_MAX];
 	const char *type, *body;
 	size_t len;
+	int n;
 
 	if (a->sent)
 		return;
 	body = body_of(a, &type, &len);
-	FCGX_FPrintF(out, "Status: %d %s\r\n", a->status, phrase(a->status));
 	if (body != NULL)
-		FCGX_FPrintF(out, "Content-Type: %s\r\nContent-Length: %lu\r\n", type, (unsigned long)len);
-	FCGX_FPrintF(out, "Cache-Control: %s\r\nX-Content-Type-Options: nosniff\r\n", a->cache_control);
+		snprintf(type_lines, sizeof type_lines, "Content-Type: %s\r\nContent-Length: %zu\r\n", type, len);
 	if (a->retry_after > 0)
-		FCGX_FPrintF(out, "Retry-After: %d\r\n", a->retry_after);
+		snprintf(retry_line, sizeof retry_line, "Retry-After: %d\r\n", a->retry_after);
+	n = snprintf(head_lines, sizeof head_lines,
+	    "Status: %d %s\r\n%sCache-Control: %s\r\nX-Content-Type-Options: nosniff\r\n%s", a->status,
+	    phrase(a->status), type_lines, a->cache_control, retry_line);
+	FCGX_PutStr(head_lines, n, out);
 	FCGX_PutStr(a->headers.data, (int)a->headers.len, out);
 	FCGX_PutS("\r\n", out);
 	if (body != NULL && !head)

@@ -16,6 +16,7 @@ struct answer {
 	struct json_object *json; /* owned; the body, or */
 	char *bytes;              /* owned; this one, of the media type below; or neither */
 	size_t bytes_len;
+	bool borrowed; /* no, they are somebody else's */
 	const char *bytes_type;
 	struct buf headers;        /* further header lines */
 	const char *cache_control; /* "no-store" unless answer_etag() is called */
@@ -30,6 +31,10 @@ void answer_free(struct answer *a);
 void answer_json(struct answer *a, int status, struct json_object *json);
 /* Takes over bytes, which are malloc()ed. type must live on. */
 void answer_bytes(struct answer *a, int status, const char *type, char *bytes, size_t len);
+/* JSON that is text already and stays where it is until the answer is sent. */
+void answer_borrowed(struct answer *a, int status, const char *text, size_t len);
+/* The text of an answer made of JSON. Lives as long as the answer's JSON does. */
+const char *answer_json_text(const struct answer *a, size_t *ret_len);
 /* No body at all, as 304 wants it. */
 void answer_empty(struct answer *a, int status);
 /* The client may keep the body under this tag (without quotes), asking each time whether it is still the one. */

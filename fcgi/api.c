@@ -103,6 +103,11 @@ bool api_query(const struct request *r, struct answer *a, struct query *q, struc
 	return fault == NULL;
 }
 
+void api_changed(struct api *api)
+{
+	metrics_add(api->metrics, METRIC_CHANGES);
+}
+
 void api_put(struct api *api, struct request *r, struct answer *a, const char *sql, const char *what)
 {
 	struct json_object *body = NULL, *result;
@@ -126,6 +131,8 @@ void api_put(struct api *api, struct request *r, struct answer *a, const char *s
 		return;
 	}
 	result = api_call(api, a, sql, 2, (const char *[]){r->args[0], r->body.data});
+	if (result != NULL)
+		api_changed(api);
 	if (result != NULL && strcmp(api_outcome(result), "CREATED") == 0)
 		api_answer(a, result, "CREATED", 201);
 	else

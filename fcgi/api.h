@@ -8,6 +8,7 @@
 #include "common/media.h"
 #include "common/metrics.h"
 #include "fcgi/answer.h"
+#include "fcgi/answer_cache.h"
 #include "fcgi/identity.h"
 #include "fcgi/query.h"
 #include "fcgi/request.h"
@@ -18,6 +19,7 @@ struct api {
 	const struct conf *conf;
 	struct db *db;
 	struct metrics *metrics;
+	struct answer_cache *cache; /* NULL: every answer is the database's */
 	struct media_keys media_keys;
 	struct rclone *rclone; /* NULL until an image comes from there */
 	struct {
@@ -25,6 +27,7 @@ struct api {
 		int64_t until;             /* it is good until then, a clock_ms() time */
 	} queue_full;
 	/* of the request at hand */
+	struct cache_moment now; /* when it was there to be answered */
 	const char *role;
 	struct identity identity;
 	enum db_status db_status; /* of its api_call() */
@@ -44,6 +47,8 @@ struct json_object *api_call(struct api *api, struct answer *a, const char *sql,
 /* Answers with what the function said, without the "outcome": with this status if that is the success, else as the
  * error that it names. Takes over result; NULL is an answer that is filled in already. */
 void api_answer(struct answer *a, struct json_object *result, const char *success, int status);
+/* Something that answers tell of has been changed and committed: nobody on this host repeats one of before. */
+void api_changed(struct api *api);
 /* The whole of a PUT of something that has a name: checks the query, the name, which is the path's argument, and the
  * JSON object, calls sql with the two, and answers with what it says: 201 for CREATED, 200 for OK. what: "pool". */
 void api_put(struct api *api, struct request *r, struct answer *a, const char *sql, const char *what);

@@ -147,6 +147,20 @@ static void count_accepted(struct api *api, struct json_object *result)
 
 /* --- */
 
+/* A file of that name stays, unless it is what a crash of the machine left of one: no row was ever made for such. */
+static int store(
+    struct api *api, const struct request *r, const struct frame_request *f, bool *ret_existed, struct err *e)
+{
+	const char *dir = api->conf->spool_dir;
+	int result = spool_write(dir, f->frame_uuid, r->body.data, r->body.len, ret_existed, e);
+
+	if (result < 0 || !*ret_existed || !image_is_broken(dir, f->frame_uuid))
+		return result;
+	if (spool_remove(dir, f->frame_uuid, e) < 0)
+		return -1;
+	return spool_write(dir, f->frame_uuid, r->body.data, r->body.len, ret_existed, e);
+}
+
 /* With the frame's lock held. Returns for how many milliseconds the answer is to be held back. */
 static int64_t ingest(struct api *api, const struct request *r, struct answer *a, const struct frame_request *f)
 {
@@ -155,7 +169,7 @@ static int64_t ingest(struct api *api, const struct request *r, struct answer *a
 	bool existed;
 	struct err e;
 
-	if (spool_write(api->conf->spool_dir, f->frame_uuid, r->body.data, r->body.len, &existed, &e) < 0) {
+	if (store(api, r, f, &existed, &e) < 0) {
 		spool_fault(a, &e);
 		return 0;
 	}

@@ -3,7 +3,9 @@
 #include "common/ident.h"
 #include "common/json.h"
 #include "fcgi/handlers.h"
+#include "fcgi/repeat.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct lease_request {
@@ -49,14 +51,66 @@ static void count_outcome(struct api *api, const char *outcome)
 			metrics_add(api->metrics, counted[i].metric);
 }
 
+/* Who asks for the same in the same words is refused in the same words. "" is no key: the body is too long for one. */
+static void refusal_key(const struct request *r, bool english, char ret[ANSWER_CACHE_KEY_MAX + 1])
+{
+	int len = snprintf(ret, ANSWER_CACHE_KEY_MAX + 1, "lease %s %s", english ? "en" : "ja", r->body.data);
+
+	if (len > ANSWER_CACHE_KEY_MAX || strlen(r->body.data) != r->body.len)
+		ret[0] = '\0';
+}
+
+/* Takes out of a refusal how long it cannot turn into a grant by the passing of time. */
+static int64_t take_good_ms(struct json_object *result)
+{
+	int64_t good_ms = 0;
+
+	(void)json_get_int64(result, "good_ms", &good_ms, NULL);
+	json_object_object_del(result, "good_ms");
+	return good_ms;
+}
+
+/* Refused for want of room is only who holds nothing; for the load, anybody. */
+static void keep_refusal(struct api *api, const struct answer *a, const char *key, const char *outcome, int64_t good_ms)
+{
+	bool for_want_of_room = strcmp(outcome, "OVER_CAPACITY") == 0;
+
+	if (good_ms > 0 && (for_want_of_room || strcmp(outcome, "SYSTEM_OVERLOAD") == 0))
+		repeat_keep(api, a, key, outcome, for_want_of_room ? CALLER_HAS_NO_LEASE : CALLER_MAY_VIEW, good_ms);
+}
+
+/* Takes over result. key: to keep a refusal under. */
+static void answer_acquire(struct api *api, struct answer *a, const char *key, struct json_object *result)
+{
+	const char *outcome = api_outcome(result);
+	int64_t good_ms = take_good_ms(result);
+
+	count_outcome(api, outcome);
+	if (strcmp(outcome, "GRANTED") == 0) {
+		api_changed(api);
+		api_answer(a, result, "GRANTED", 201);
+		return;
+	}
+	answer_error_with(a, outcome, NULL, result);
+	keep_refusal(api, a, key, outcome, good_ms);
+	json_object_put(result);
+}
+
 void handle_lease_acquire(struct api *api, struct request *r, struct answer *a)
 {
-	struct json_object *body = NULL, *result = NULL;
+	struct json_object *body, *result;
+	char key[ANSWER_CACHE_KEY_MAX + 1];
 	struct lease_request want;
+	const char *code;
 	struct err e;
 
 	if (!request_is_type(r, "application/json")) {
 		answer_error_with(a, "UNSUPPORTED_MEDIA_TYPE", "send application/json", NULL);
+		return;
+	}
+	refusal_key(r, a->english, key);
+	if (repeat_answer(api, a, key, &code)) {
+		count_outcome(api, code);
 		return;
 	}
 	body = json_parse_object(r->body.data, r->body.len, &e);
@@ -67,17 +121,10 @@ void handle_lease_acquire(struct api *api, struct request *r, struct answer *a)
 	result = api_call(api, a,
 	    API_SQL("lease_acquire(who.user_id, $5, $6::camserver.stream_quality, $7::boolean, $8::uuid)"), 4,
 	    (const char *[]){want.camera_id, want.quality, want.allow_downgrade ? "t" : "f", want.lease_id});
-	if (result == NULL)
-		goto out;
-	count_outcome(api, api_outcome(result));
-	if (strcmp(api_outcome(result), "GRANTED") == 0) {
-		json_object_object_del(result, "outcome");
-		answer_json(a, 201, json_object_get(result));
-	} else {
-		answer_error_with(a, api_outcome(result), NULL, result);
-	}
+	/* One who names a lease may have it by the next time: never kept. */
+	if (result != NULL)
+		answer_acquire(api, a, want.lease_id == NULL ? key : "", result);
 out:
-	json_object_put(result);
 	json_object_put(body);
 }
 
@@ -95,6 +142,8 @@ static void lease_call(struct api *api, struct request *r, struct answer *a, con
 		return;
 	if (strcmp(api_outcome(result), "OK") == 0) {
 		metrics_add(api->metrics, counted);
+		if (counted == METRIC_LEASE_RELEASED)
+			api_changed(api);
 		answer = json_object_new_object();
 		json_object_object_add(answer, "ok", json_object_new_boolean(1));
 		json_object_object_foreach(result, name, value)

@@ -2,6 +2,7 @@
  * The state of the system, and the camera to look at. */
 #include "fcgi/handlers.h"
 #include "fcgi/pressure.h"
+#include "fcgi/repeat.h"
 
 /* Looking counts as being there only for those who come back: a program without a cookie jar is nobody new each time.
  */
@@ -32,13 +33,19 @@ static void add_backpressure(const struct api *api, struct json_object *status)
 
 void handle_system_status(struct api *api, struct request *r, struct answer *a)
 {
-	struct json_object *result = call(api, a, API_SQL("system_status(" VIEWER ")"));
+	static const char key[] = "status";
+	struct json_object *result;
+	const char *code;
 
 	(void)r;
+	if (repeat_answer(api, a, key, &code))
+		return;
+	result = call(api, a, API_SQL("system_status(" VIEWER ")"));
 	if (result == NULL)
 		return;
 	add_backpressure(api, result);
 	answer_json(a, 200, result);
+	repeat_keep(api, a, key, "", CALLER_IS_SEEN, INT64_MAX);
 }
 
 void handle_suggest(struct api *api, struct request *r, struct answer *a)

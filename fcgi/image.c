@@ -2,6 +2,7 @@
 #include "fcgi/image.h"
 
 #include "common/file.h"
+#include "common/jpeg.h"
 #include "common/spool.h"
 
 #include <errno.h>
@@ -34,6 +35,19 @@ bool image_is(const char *spool_dir, const char *frame_uuid, const char *data, s
 	same = there_len == len && memcmp(there, data, len) == 0;
 	free(there);
 	return same;
+}
+
+bool image_is_broken(const char *spool_dir, const char *frame_uuid)
+{
+	char *there;
+	size_t len;
+	bool broken;
+
+	if (image_read(spool_dir, frame_uuid, &there, &len, NULL) != 1)
+		return false;
+	broken = jpeg_check(there, len, NULL, NULL) < 0;
+	free(there);
+	return broken;
 }
 
 bool image_exists(const char *spool_dir, const char *frame_uuid)

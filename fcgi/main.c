@@ -43,6 +43,12 @@ int main(int argc, char **argv)
 	if (api.metrics == NULL)
 		log_warning("going on without counters: %s", e.msg);
 	metrics_join(api.metrics, program.name);
+	/* Without the counters nobody would hear of changes. */
+	if (conf.answer_cache_ms > 0 && api.metrics != NULL) {
+		api.cache = answer_cache_open(conf.run_dir, conf.answer_cache_ms, &e);
+		if (api.cache == NULL)
+			log_warning("every answer will be the database's: %s", e.msg);
+	}
 	if (spool_prepare(conf.spool_dir, &e) < 0)
 		log_warning("no frames can be taken in: %s", e.msg);
 
@@ -58,6 +64,7 @@ int main(int argc, char **argv)
 out:
 	rclone_free(api.rclone);
 	json_object_put(api.queue_full.facts);
+	answer_cache_close(api.cache);
 	metrics_close(api.metrics);
 	db_free(api.db);
 	buf_free(&body);

@@ -14,17 +14,16 @@ static bool same_method(const char *route, const char *request)
 /* Matches segment by segment; the segments at placeholders go to r->args. */
 static bool matches(const char *pattern, struct request *r)
 {
-	char *path = r->segments;
-	size_t n = 0;
+	const char *path = r->path;
+	size_t starts[REQUEST_ARGS_MAX], n = 0;
 
-	strcpy(r->segments, r->path);
 	while (*pattern == '/' && *path == '/') {
 		size_t plen = strcspn(++pattern, "/"), len = strcspn(++path, "/");
 
 		if (*pattern == '{') {
 			if (len == 0 || n == REQUEST_ARGS_MAX)
 				return false;
-			r->args[n++] = path;
+			starts[n++] = (size_t)(path - r->path);
 		} else if (plen != len || strncmp(pattern, path, len) != 0) {
 			return false;
 		}
@@ -33,8 +32,12 @@ static bool matches(const char *pattern, struct request *r)
 	}
 	if (*pattern != '\0' || *path != '\0')
 		return false;
-	for (size_t i = 0; i < n; i++)
+	if (n > 0)
+		strcpy(r->segments, r->path);
+	for (size_t i = 0; i < n; i++) {
+		r->args[i] = r->segments + starts[i];
 		r->args[i][strcspn(r->args[i], "/")] = '\0';
+	}
 	return true;
 }
 

@@ -51,6 +51,7 @@ static const char *dispatch(
 	const char *body_fault = request_read_body(r, route != NULL ? route->body_max : 0);
 
 	*ret_subject = subject_of(route);
+	api->now = (struct cache_moment){clock_ms(), metrics_get(api->metrics, METRIC_CHANGES)};
 	if (fault != NULL)
 		return fault;
 	if (route == NULL && allow[0] != '\0') {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The shortest program that takes frames in: file written, synced and named, directory synced, then row and job in one
+ * The shortest program that takes frames in: file written, named and synced, directory synced, then row and job in one
  * statement. No HTTP, no checks: the limit that POST /api/frames is measured against.
  *   ingest THREADS SECONDS SPOOL CAMERA CAMERAS FILE      libpq's environment says which database */
 #include <fcntl.h>
@@ -32,7 +32,7 @@ static int write_frame(const char *uuid)
 	snprintf(tmp, sizeof tmp, "%s/infer/%s.tmp", words[0], uuid);
 	snprintf(path, sizeof path, "%s/infer/%s.jpg", words[0], uuid);
 	fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL, 0660);
-	if (fd < 0 || write(fd, data, (size_t)data_len) != data_len || fsync(fd) < 0 || rename(tmp, path) < 0)
+	if (fd < 0 || write(fd, data, (size_t)data_len) != data_len || rename(tmp, path) < 0 || fsync(fd) < 0)
 		return -1;
 	close(fd);
 	snprintf(path, sizeof path, "%s/infer", words[0]);

@@ -8,7 +8,8 @@
 CREATE OR REPLACE FUNCTION camserver.frame_ingest(
     p_user text, p_frame_uuid uuid, p_camera text, p_captured_at timestamptz, p_priority integer, p_image_bytes integer)
 RETURNS jsonb
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
 DECLARE
     v_now timestamptz := clock_timestamp();
     v_max integer := setting_number('camera_queue_max');

@@ -4,13 +4,14 @@
 --                      same camera returns that lease, so that a lost answer can be asked for again
 -- Returns jsonb: outcome GRANTED with lease_id, allowed_quality, expires_at, stream_url, heartbeat numbers;
 -- or outcome UNKNOWN_CAMERA, SYSTEM_OVERLOAD, USER_ALREADY_HAS_MODAL, OVER_CAPACITY with retry_after and
--- the numbers behind the refusal.
+-- the numbers behind the refusal (and good_ms, see lease_refusal).
 -- Locks: none to refuse; to grant, the advisory lock 'stream' of the server (and, in lock_id order, of the
 -- server where a dead lease of the user lies), held to the end of the transaction.
 CREATE OR REPLACE FUNCTION camserver.lease_acquire(
     p_user text, p_camera text, p_quality camserver.stream_quality DEFAULT 'sub',
     p_allow_downgrade boolean DEFAULT false, p_lease_id uuid DEFAULT NULL) RETURNS jsonb
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
 DECLARE
     v_facts record;
     v_now timestamptz := clock_timestamp();

@@ -3,7 +3,8 @@
 -- 100,000 of a kind and state at most, so that a scrape stays cheap whatever the queue.
 CREATE OR REPLACE FUNCTION camserver.metrics_snapshot()
 RETURNS TABLE (name text, label text, label_value text, label2 text, label2_value text, value double precision)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp
+SET plan_cache_mode = force_generic_plan SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
     c_count_max CONSTANT integer := 100000;

@@ -3,7 +3,8 @@
 -- queue_load has it. Notes that the user is looking.
 -- A host whose sample is stale is not healthy; a stream server that no host is known of says nothing.
 CREATE OR REPLACE FUNCTION camserver.system_status(p_user text DEFAULT NULL) RETURNS jsonb
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
 DECLARE
     v_now timestamptz := clock_timestamp();
     v_stale interval := make_interval(secs => setting_number('health_stale_sec')::float8);
@@ -13,7 +14,7 @@ BEGIN
     -- The formulas of suggest_usage and stream_budget, for all servers at once: status is polled by every viewer.
     WITH suggested AS (
         SELECT c.stream_server_id, g.active_ui_users FROM suggest_state g JOIN cameras c USING (camera_id)
-        WHERE g.expires_at > v_now
+        WHERE g.singleton AND g.expires_at > v_now
     ), servers AS (
         SELECT s.stream_server_id, s.host, s.total_units, s.baseline_units,
             greatest(s.max_ui_users, coalesce(g.active_ui_users, 0)) * s.sub_cost AS suggest_units,
@@ -32,13 +33,13 @@ BEGIN
         'memory_percent', max(memory_percent)::float8,
         'active_modals', coalesce(sum(active_modals), 0),
         'modal_budget_remaining', coalesce(sum(greatest(0, budget - units_used)), 0),
-        'suggest_active', (SELECT expires_at > v_now AND camera_id IS NOT NULL FROM suggest_state),
+        'suggest_active', (SELECT expires_at > v_now AND camera_id IS NOT NULL FROM suggest_state WHERE singleton),
         'swap_mb', max(swap_mb)::float8,
         'level', CASE WHEN bool_or(level = 'overload') THEN 'overload' WHEN bool_or(level = 'stale') THEN 'stale'
             WHEN bool_or(level = 'warning') THEN 'warning' WHEN bool_or(level = 'normal') THEN 'normal' ELSE 'unknown' END,
         'modal_budget', coalesce(sum(budget), 0),
         'modal_usage', coalesce(sum(units_used), 0),
-        'active_ui_users', (SELECT active_ui_users FROM suggest_state),
+        'active_ui_users', (SELECT active_ui_users FROM suggest_state WHERE singleton),
         'servers', coalesce(jsonb_agg(jsonb_build_object(
             'stream_server_id', stream_server_id, 'host', host, 'level', level, 'reason', reason,
             'cpu_percent', cpu_percent::float8, 'memory_percent', memory_percent::float8, 'swap_mb', swap_mb::float8,

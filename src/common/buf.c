@@ -68,12 +68,19 @@ int buf_append(struct buf *b, const void *data, size_t len)
 
 int buf_printf(struct buf *b, const char *fmt, ...)
 {
+	size_t room = b->cap > 0 && !b->failed ? b->cap - b->len : 0;
 	va_list ap;
 	int len;
 
 	va_start(ap, fmt);
-	len = vsnprintf(NULL, 0, fmt, ap);
+	len = vsnprintf(room > 0 ? b->data + b->len : NULL, room, fmt, ap);
 	va_end(ap);
+	if (len >= 0 && (size_t)len < room && (size_t)len <= b->max - b->len) {
+		b->len += (size_t)len;
+		return 0;
+	}
+	if (room > 0)
+		b->data[b->len] = '\0'; /* what did not fit is no part of it */
 	if (len < 0 || reserve(b, (size_t)len) < 0) {
 		b->failed = true;
 		return -1;

@@ -67,6 +67,10 @@ const struct conf_option conf_options[] = {
 	"longest time that a model call may take once it has its permit"},
     {"ANONYMOUS_VIEWER", CONF_BOOL, AT(anonymous_viewer), "yes", 0, 0, NULL,
 	"whether a browser without a sign-in is a viewer, by a session cookie"},
+    {"ANSWER_CACHE_MS", CONF_INT, AT(answer_cache_ms), "200", 0, 5000, NULL,
+	"how long status and refusals may be repeated without asking the database; what is changed through this host "
+	"ends "
+	"that at once, what is changed elsewhere may go unseen for so long; 0: always ask"},
     {"ENABLE_CONTAINER_POOLING", CONF_BOOL, AT(enable_container_pooling), "no", 0, 0, NULL,
 	"whether worker pools are used: workers start on demand and stop when idle"},
     {"HEARTBEAT_INTERVAL", CONF_SEC, AT(heartbeat_interval_ms), "30", 1, 3600, NULL,

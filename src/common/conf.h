@@ -32,6 +32,7 @@ struct conf {
 	long gateway_threads;
 	long gateway_timeout_sec;
 	bool anonymous_viewer;
+	long answer_cache_ms;
 	long archive_driver; /* enum archive_driver */
 	const char *archive_dir;
 	const char *rclone_url;

@@ -30,6 +30,10 @@
 	    "Stream leases ended by the sweep: past their time, or without heartbeat.") \
 	X(REQUESTS, "requests", "camserver_requests_total", "", "HTTP requests answered.") \
 	X(BAD_REQUESTS, "bad_requests", "camserver_bad_requests_total", "", "HTTP requests answered with 4xx.") \
+	X(ANSWERS_REPEATED, "answers_repeated", "camserver_answers_repeated_total", "", \
+	    "HTTP requests answered as a moment before, without the database.") \
+	X(CHANGES, "changes", "camserver_changes_total", "", \
+	    "Changes of leases, budgets and health on this host that ended the repeating of answers.") \
 	X(DB_UNAVAILABLE, "db_unavailable", "camserver_database_unavailable_total", "", \
 	    "HTTP requests that found no database.") \
 	X(DB_ERRORS, "db_errors", "camserver_database_errors_total", "", \

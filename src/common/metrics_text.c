@@ -130,12 +130,17 @@ static void one_told(struct buf *out, const struct metrics_sample *s)
 }
 
 /* There are thousands of samples of a few dozen names that begin alike, so most comparisons end with the length. */
+static bool is_of(const struct metrics_sample *s, const char *name, size_t len)
+{
+	return s->name_len == len && memcmp(s->name, name, len) == 0;
+}
+
 static void all_told(struct buf *out, const char *name, const struct metrics_sample *samples, size_t n)
 {
 	size_t len = strlen(name);
 
 	for (size_t i = 0; i < n; i++)
-		if (samples[i].name_len == len && memcmp(samples[i].name, name, len) == 0)
+		if (is_of(&samples[i], name, len))
 			one_told(out, &samples[i]);
 }
 
@@ -243,13 +248,13 @@ static void print_processes(struct buf *out, const struct metrics *m, const stru
 
 /* --- */
 
-static bool is_known(const char *name)
+static bool is_known(const struct metrics_sample *s)
 {
 	for (int g = 0; g < GAUGE_COUNT; g++)
-		if (strcmp(gauges[g].name, name) == 0)
+		if (is_of(s, gauges[g].name, strlen(gauges[g].name)))
 			return true;
 	for (size_t i = 0; i < TOLD; i++)
-		if (strcmp(told[i].name, name) == 0)
+		if (is_of(s, told[i].name, strlen(told[i].name)))
 			return true;
 	return false;
 }
@@ -278,6 +283,6 @@ void metrics_text(struct buf *out, const struct metrics *m, const char *version,
 	}
 	*ret_unknown = NULL;
 	for (size_t i = 0; i < n && *ret_unknown == NULL; i++)
-		if (!is_known(samples[i].name))
+		if (!is_known(&samples[i]))
 			*ret_unknown = samples[i].name;
 }

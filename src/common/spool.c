@@ -53,12 +53,36 @@ static int sync_directory(const char *spool_dir)
 	return result;
 }
 
+/* 0, or an errno. Not every file system can do it in one step. */
+static int give_name(const char *tmp, const char *path)
+{
+	if (renameat2(AT_FDCWD, tmp, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return errno;
+	if (link(tmp, path) < 0)
+		return errno;
+	unlink(tmp);
+	return 0;
+}
+
+/* Whoever wrote it may have died before it was on the disk. */
+static int sync_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), result;
+
+	if (fd < 0)
+		return -1;
+	result = fsync(fd);
+	close(fd);
+	return result;
+}
+
 int spool_write(
     const char *spool_dir, const char *frame_uuid, const void *data, size_t len, bool *ret_existed, struct err *e)
 {
 	char path[SPOOL_PATH_MAX], tmp[SPOOL_PATH_MAX + 64], unique[UUID_TEXT_LEN + 1];
-	bool existed;
-	int fd, result = -1;
+	int fd, fault, result = -1;
 
 	if (spool_path(spool_dir, frame_uuid, path, sizeof path) < 0)
 		return err_set(e, "SPOOL_DIR is too long, or the frame's id is not a UUID");
@@ -67,24 +91,26 @@ int spool_write(
 	fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0660);
 	if (fd < 0)
 		return err_set(e, "%s: %s", tmp, strerror(errno));
-	if (file_write_all(fd, data, len) < 0 || give_away(fd, spool_dir) < 0 || fsync(fd) < 0) {
+	if (file_write_all(fd, data, len) < 0 || give_away(fd, spool_dir) < 0) {
 		err_set(e, "%s: %s", tmp, strerror(errno));
 		goto out;
 	}
-	existed = link(tmp, path) < 0;
-	if (existed && errno != EEXIST) {
+	/* The name comes before the wait for the disk: a journal then takes both at once. */
+	fault = give_name(tmp, path);
+	if (fault != 0 && fault != EEXIST) {
+		err_set(e, "%s: %s", path, strerror(fault));
+		goto out;
+	}
+	if ((fault == EEXIST ? sync_file(path) : fsync(fd)) < 0 || sync_directory(spool_dir) < 0) {
 		err_set(e, "%s: %s", path, strerror(errno));
 		goto out;
 	}
-	if (sync_directory(spool_dir) < 0) {
-		err_set(e, "%s: %s", spool_dir, strerror(errno));
-		goto out;
-	}
-	*ret_existed = existed;
+	*ret_existed = fault == EEXIST;
 	result = 0;
 out:
 	close(fd);
-	unlink(tmp);
+	if (result < 0 || fault == EEXIST)
+		unlink(tmp);
 	return result;
 }
 

@@ -14,8 +14,9 @@ enum { SPOOL_PATH_MAX = 1024, FRAME_BYTES_MAX = 5000000 };
 
 /* Makes SPOOL_DIR/infer if it is missing. */
 int spool_prepare(const char *spool_dir, struct err *e);
-/* Safe against a crash at any moment: temporary file, fsync, link into place, fsync of the directory. A file of that
- * name stays as it is; *ret_existed tells. */
+/* Whole and on the disk, with its name, when this returns. Whole before it has its name, so that a program's end leaves no
+ * half of a file under it; the machine's end may, but then no row names it. A file of that name stays as it is;
+ * *ret_existed tells. */
 int spool_write(
     const char *spool_dir, const char *frame_uuid, const void *data, size_t len, bool *ret_existed, struct err *e);
 /* A file that is not there is no error. */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * camctl: the operator's command. */
+#include "common/metrics.h"
 #include "common/program.h"
 #include "ctl/ctl.h"
 
+#include <limits.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,6 +202,21 @@ static void say_unknown(int argc, char **argv)
 		    argc == 0 ? "" : "\"");
 }
 
+/* What was changed, this host's programs shall not repeat answers of before; any other host's will stop in a moment. A
+ * file of counters is not made here: it belongs to the programs. */
+static void announce_change(const struct conf *conf)
+{
+	char path[PATH_MAX];
+	struct metrics *m;
+
+	if (snprintf(path, sizeof path, "%s/metrics", conf->run_dir) >= (int)sizeof path ||
+	    access(path, R_OK | W_OK) != 0)
+		return;
+	m = metrics_open(conf->run_dir, NULL);
+	metrics_add(m, METRIC_CHANGES);
+	metrics_close(m);
+}
+
 static int run(struct conf *conf, int argc, char **argv)
 {
 	struct ctl ctl = {.conf = conf};
@@ -227,6 +244,7 @@ static int run(struct conf *conf, int argc, char **argv)
 	if (ctl.db != NULL) {
 		db_speak_plainly(ctl.db);
 		status = command->run(&ctl);
+		announce_change(conf);
 	}
 	db_free(ctl.db);
 	return status;

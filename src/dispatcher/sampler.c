@@ -57,9 +57,11 @@ static void answered(void *arg, PGresult *result, const char *error)
 	if (json_object_object_get_ex(json, "thresholds", &thresholds))
 		read_limits(thresholds, &d->sampler.limits);
 	json_object_put(json);
-	if (before != d->sampler.state.overloaded)
+	if (before != d->sampler.state.overloaded) {
+		metrics_add(d->metrics, METRIC_CHANGES);
 		log_warning(
 		    "host %s is %s", d->conf.host_name, d->sampler.state.overloaded ? "overloaded" : "well again");
+	}
 }
 
 static int measure(struct dispatcher *d, struct health_sample *ret)

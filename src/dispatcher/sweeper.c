@@ -32,6 +32,8 @@ static void swept(void *arg, PGresult *result, const char *error)
 			metrics_add_n(d->metrics, METRIC_JOBS_RESCUED, (uint64_t)count);
 		else if (strcmp(name, "leases") == 0)
 			metrics_add_n(d->metrics, METRIC_LEASES_SWEPT, (uint64_t)count);
+		if (strcmp(name, "leases") == 0 && count > 0)
+			metrics_add(d->metrics, METRIC_CHANGES);
 		if (fault != NULL)
 			log_error("sweep %s failed: %s", name, fault);
 		else

@@ -156,6 +156,10 @@ class Stack:
         assert not check or done.returncode == 0, done.stdout + done.stderr
         return done
 
+    def announce(self):
+        """What was changed with psql may be seen late here (ANSWER_CACHE_MS); after any command of camctl it is seen."""
+        self.camctl("db", "status")
+
     def token(self, role):
         return self.camctl("token", "create", unique("t"), "--role", role).stdout.strip()
 

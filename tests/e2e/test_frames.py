@@ -107,6 +107,19 @@ def another_image_under_a_known_id_is_refused(stack, front):
     assert len(jobs(stack, frame)) == 1
 
 
+@test()
+def what_a_crash_of_the_machine_left_is_replaced(stack, front):
+    """Under the frame's own name, without a row: empty, short, or with zeros where the rest should be."""
+    for left in (b"", pictures.GRADIENT[:-40], pictures.GRADIENT[:-40] + bytes(40)):
+        camera, client, frame = camera_of(stack), sender(stack, front), str(uuid.uuid4())
+        with open(f"{spool(stack)}/{frame}.jpg", "wb") as f:
+            f.write(left)
+        os.chmod(f.name, 0o666)
+        assert post(client, camera, frame_uuid=frame).expect(202)["duplicate"] is False
+        assert content(stack, frame) == pictures.GRADIENT and len(files(stack, frame)) == 1
+        assert frames(stack, frame) == 1 and len(jobs(stack, frame)) == 1
+
+
 def together(calls):
     """Runs them at once; their answers in order."""
     answers, gate = [None] * len(calls), threading.Barrier(len(calls))

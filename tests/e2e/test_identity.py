@@ -57,6 +57,7 @@ def wrong_tokens_are_refused_not_ignored(stack, front):
     expired = stack.camctl("token", "create", unique("t"), "--days", "1").stdout.strip()
     front.client(token=expired).get("/api/system/status").expect(200)
     stack.sql("UPDATE camserver.api_tokens SET expires_at = clock_timestamp() WHERE expires_at IS NOT NULL")
+    stack.announce()
     front.client(token=expired).get("/api/system/status").expect(401, "UNAUTHORIZED")
 
 

@@ -102,6 +102,7 @@ def overload_is_refused_as_SYSTEM_OVERLOAD(stack, front):
         "/api/modal/lease", {"camera_id": camera}, headers={"Accept-Language": "en"}).json["message"]
     # A stale sample is not believed.
     stack.sql("UPDATE camserver.system_health SET sampled_at = sampled_at - interval '31 s' WHERE host = %s", host)
+    stack.announce()
     front.client().lease(camera).expect(201)
 
 
@@ -169,6 +170,7 @@ def a_dead_lease_never_blocks_swept_or_not(stack, front):
     stack.sql("WITH aged AS (UPDATE camserver.modal_leases SET last_heartbeat = last_heartbeat - interval '46 s'"
               " WHERE lease_id = %s RETURNING stream_server_id)"
               " UPDATE camserver.stream_usage SET next_dead_at = '-infinity' WHERE stream_server_id = %s", lease, server)
+    stack.announce()
     front.client().lease(camera).expect(201)
     assert stack.usage(server) == 1
 

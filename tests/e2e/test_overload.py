@@ -15,8 +15,10 @@ def set_load(stack, memory_percent=30, swap_mb=0):
 
 
 def health(stack):
-    return stack.sql("SELECT level, overloaded, reason FROM camserver.health JOIN camserver.stream_servers s USING (host)"
-                     " WHERE s.stream_server_id = 'default'")[0]
+    """Of nothing, until the first sample."""
+    rows = stack.sql("SELECT level, overloaded, reason FROM camserver.health JOIN camserver.stream_servers s USING (host)"
+                     " WHERE s.stream_server_id = 'default'")
+    return rows[0] if rows else (None, False, None)
 
 
 @test()

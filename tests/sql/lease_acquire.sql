@@ -1,6 +1,6 @@
 -- lease_acquire: the budget of the specification, the order of refusals, and that a dead lease blocks nobody.
 BEGIN;
-SELECT plan(70);
+SELECT plan(74);
 
 -- The outcome of asking.
 CREATE FUNCTION pg_temp.ask(p_user text, p_camera text DEFAULT 't_cam', p_quality text DEFAULT 'sub',
@@ -116,6 +116,20 @@ SELECT is(pg_temp.ask('s9'), 'OVER_CAPACITY', 'a stale sample refuses nothing');
 UPDATE camserver.system_health SET sampled_at = clock_timestamp(), overloaded = false,
     level = 'warning' WHERE host = 'h1';
 SELECT is(pg_temp.ask('s9'), 'OVER_CAPACITY', 'a warning refuses nothing');
+
+-- For how long a refusal is good: until a lease can be dead, until the overload's sample is stale, a minute at most.
+CREATE FUNCTION pg_temp.good_ms() RETURNS integer LANGUAGE sql AS $$ SELECT (camserver.lease_acquire('s9', 't_cam')->>'good_ms')::integer $$;
+CREATE TEMP TABLE usage_before AS SELECT * FROM camserver.stream_usage WHERE stream_server_id = 'default';
+UPDATE camserver.stream_usage SET next_dead_at = clock_timestamp() + interval '7 s' WHERE stream_server_id = 'default';
+SELECT ok(pg_temp.good_ms() BETWEEN 5000 AND 7000, 'a refusal is good until a lease can be dead');
+UPDATE camserver.stream_usage SET next_dead_at = 'infinity' WHERE stream_server_id = 'default';
+SELECT is(pg_temp.good_ms(), 60000, 'but for a minute at most');
+UPDATE camserver.stream_usage SET next_dead_at = '-infinity' WHERE stream_server_id = 'default';
+SELECT is(pg_temp.ask('s9'), 'OVER_CAPACITY', 'a sweep that finds nobody dead refuses as before');
+UPDATE camserver.stream_usage u SET next_dead_at = b.next_dead_at FROM usage_before b WHERE u.stream_server_id = b.stream_server_id;
+UPDATE camserver.system_health SET sampled_at = clock_timestamp() - interval '20 s', overloaded = true WHERE host = 'h1';
+SELECT ok(pg_temp.good_ms() BETWEEN 8000 AND 10000, 'one for the load until its sample is stale');
+UPDATE camserver.system_health SET sampled_at = clock_timestamp(), overloaded = false WHERE host = 'h1';
 
 -- Dead leases. u5 to u33 hold one unit each.
 SELECT pg_temp.later('^u5$', 44) \g /dev/null
