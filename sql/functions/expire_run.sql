@@ -2,9 +2,12 @@
 -- however loaded the machine is. Each step is SQL up to a CTE "gone" with a column "id" that takes up to $1 rows away. The
 -- steps take turns, from any of them on, a slice of expire_slice_rows each, until none finds anything, expire_budget_ms
 -- have passed since the first, or max rows are gone. What somebody else has locked waits for the next call.
+-- The plans are the ones for a few rows, by an index in its order, whatever is known of the tables: a sort of all that has
+-- expired would have to be made for every slice.
 -- Internal. Returns jsonb: count; more = true unless no step found any more; ids of what is gone, as text.
 CREATE OR REPLACE FUNCTION camserver.expire_run(p_steps text[], p_max integer DEFAULT 1000) RETURNS jsonb
-LANGUAGE plpgsql SET search_path = camserver, pg_temp AS $$
+LANGUAGE plpgsql SET search_path = camserver, pg_temp SET enable_sort = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
     v_end timestamptz := clock_timestamp() + setting_number('expire_budget_ms')::float8 * interval '1 ms';
     v_slice integer := setting_number('expire_slice_rows');
