@@ -93,5 +93,5 @@ def hand_edited_leases_are_mended(stack):
     stack.fronts["lighttpd"].client().lease(camera, "main").expect(201)
     stack.sql("DELETE FROM camserver.modal_leases WHERE stream_server_id = %s", server)
     assert stack.usage(server) == 2
-    stack.sql("UPDATE camserver.sweeps SET next_run_at = '-infinity' WHERE name = 'prune'")
+    stack.sql("UPDATE camserver.sweeps SET next_run_at = '-infinity' WHERE name = 'usage'")
     wait_until(lambda: stack.usage(server) == 0, what="the recount")
