@@ -128,12 +128,12 @@ def remove_while_wanted(stack, cam):
         thread.start()
     stack.sql("UPDATE camserver.sweeps SET next_run_at = '-infinity' WHERE name IN ('prune', 'expired_rows')")
     batches = {}
-    while stack.one("SELECT count(*) FROM camserver.frames WHERE camera_id = %s", cam) > 0:
+    # But for the one that somebody is at, and which then is left alone.
+    while stack.one("SELECT count(*) FROM camserver.frames WHERE camera_id = %s", cam) > 1:
         for name, run, ms, count in stack.sql("SELECT name, last_run_at, last_ms::float, last_count FROM camserver.sweeps"
                                               " WHERE name IN ('prune', 'expired_rows') AND last_count > 0"):
             batches[name, run] = ms, count
         time.sleep(0.01)
-    # But for the one that somebody is at, and which then is left alone.
     wait_until(lambda: stack.one("SELECT count(*) FROM camserver.inference_jobs WHERE camera_id = %s", cam) <= 1, 60, "the end of the jobs")
     done.set()
     for thread in wanting:
