@@ -25,7 +25,7 @@ BEGIN
             'schema_version', 'dispatcher_register', 'dispatcher_heartbeat', 'dispatcher_stop',
             'health_report', 'counters_report', 'sweep_run', 'suggest_offer',
             'job_claim', 'job_fail', 'analysis_complete', 'schema_push_begin', 'schema_push_end',
-            'spool_expired', 'spool_removed', 'spool_unknown', 'archive_expired', 'archive_removed',
+            'spool_expire', 'spool_unknown', 'archive_expire', 'archive_removed',
             'followup_claim', 'followup_complete', 'node_configure', 'node_candidates', 'node_report',
             'permit_acquire', 'permit_release', 'permit_renew', 'permit_cancel', 'permit_poll',
             'worker_acquire', 'worker_poll', 'worker_leave', 'worker_release', 'worker_evict', 'worker_heartbeat']),

@@ -171,8 +171,8 @@ function caseCard(event, reload) {
 	const change = async call => {
 		setText(fault, '');
 		try {
-			await call();
-			toast(t('ops.done'));
+			const { images_gone: gone } = await call();
+			toast(gone ? t('detail.images_gone', { n: gone }) : t('ops.done'), gone ? 'bad' : 'good');
 			await reload();
 		} catch (e) {
 			if (!(e instanceof ApiError))

@@ -151,6 +151,7 @@ const WORDS = {
 	'detail.case_detach': ['紐付けを解除', 'Detach'],
 	'detail.case_none': ['紐付けられた案件はありません', 'Belongs to no case'],
 	'detail.case_note': ['案件に紐付けたイベントは無期限に保存されます。', 'An event that belongs to a case is kept for ever.'],
+	'detail.images_gone': ['紐付けました。{n} 枚の画像は保存期間を過ぎて削除済みです', 'Attached; {n} of its images had expired before'],
 	'detail.case_by': ['{who} が紐付け', 'attached by {who}'],
 	'detail.case_bad': ['英数字と _ . - で 1〜64 文字', '1 to 64 letters, digits, _ . -'],
 	'class.normal': ['通常', 'Normal'],

@@ -1,10 +1,10 @@
--- archive_removed(frames): the images of these frames are gone from the archive. Returns how many that was news of.
+-- archive_removed(frames): the files of these images, which archive_expire() gave, are deleted. What time does not allow to
+-- be noted is given again. Returns how many were noted.
 CREATE OR REPLACE FUNCTION camserver.archive_removed(p_frames bigint[]) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
-DECLARE
-    v_count integer;
 BEGIN
-    UPDATE archive_objects SET removed_at = clock_timestamp() WHERE frame_id = ANY (p_frames) AND removed_at IS NULL;
-    GET DIAGNOSTICS v_count = ROW_COUNT;
-    RETURN v_count;
+    RETURN expire_run(ARRAY[format(
+        'e AS (SELECT frame_id FROM archive_objects WHERE frame_id = ANY (%L) AND lingers LIMIT $1 FOR UPDATE SKIP LOCKED),'
+        'gone AS (UPDATE archive_objects o SET lingers = false FROM e WHERE o.frame_id = e.frame_id RETURNING o.frame_id AS id)',
+        p_frames)])->'count';
 END $$;

@@ -1,7 +1,9 @@
 -- case_attach(user, event, case): the event belongs to this case: it and its frames are kept for ever, and its images
 -- move to the case's folder. What they were before is kept for case_detach(). An event of another case moves to
--- this one; the same again changes nothing but takes in frames that have joined the event since.
--- Returns jsonb: outcome OK with the event as event_list() shows it; UNKNOWN_EVENT; BAD_CASE_ID.
+-- this one; the same again changes nothing but takes in frames that have joined the event since. What expires at the
+-- same moment is either kept or gone: the frames' locks decide (archive_expire, spool_expire), and images_gone tells.
+-- Returns jsonb: outcome OK with the event as event_list() shows it and images_gone, how many of its frames have no image
+-- any more; UNKNOWN_EVENT; BAD_CASE_ID.
 -- Locks: advisory 'camera', the event's row, its frames.
 CREATE OR REPLACE FUNCTION camserver.case_attach(p_user text, p_event uuid, p_case text) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp AS $$
@@ -9,6 +11,7 @@ DECLARE
     v_event events%ROWTYPE;
     v_moved boolean;
     v_joined bigint[];
+    v_gone integer;
 BEGIN
     IF p_case IS NULL OR p_case !~ '^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$' THEN
         RETURN jsonb_build_object('outcome', 'BAD_CASE_ID');
@@ -32,5 +35,7 @@ BEGIN
         WHERE event_id = v_event.event_id AND retention_before IS NULL RETURNING frame_id)
     SELECT coalesce(array_agg(frame_id), '{}') INTO v_joined FROM joined;
     PERFORM case_rearchive(v_event.event_id, CASE WHEN NOT v_moved THEN v_joined END);
-    RETURN event_json(v_event) || jsonb_build_object('outcome', 'OK');
+    SELECT count(*) INTO v_gone FROM frames f WHERE f.event_id = v_event.event_id AND f.image_removed_at IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM archive_objects o WHERE o.frame_id = f.frame_id AND o.removed_at IS NULL);
+    RETURN event_json(v_event) || jsonb_build_object('outcome', 'OK', 'images_gone', v_gone);
 END $$;

@@ -9,7 +9,7 @@ BEGIN
     RETURN CASE v_job.kind
         WHEN 'archive' THEN (
             SELECT jsonb_build_object('target', archive_path(f, e.case_id), 'bytes', f.image_bytes,
-                'stored', CASE WHEN o.removed_at IS NULL THEN o.path END, 'driver', o.driver, 'sha256', o.sha256)
+                'stored', CASE WHEN o.removed_at IS NULL THEN o.path END, 'driver', o.driver, 'sha256', o.sha256, 'lingers', coalesce(o.lingers, false))
             FROM frames f LEFT JOIN events e USING (event_id) LEFT JOIN archive_objects o ON o.frame_id = f.frame_id
             WHERE f.frame_id = v_job.frame_id)
         WHEN 'notify' THEN notify_facts(v_job.ref_id)

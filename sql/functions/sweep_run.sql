@@ -28,7 +28,8 @@ BEGIN
             WHEN 'expired_rows' THEN rows_expire()
             WHEN 'permits' THEN permit_expire()
             WHEN 'pools' THEN pool_reap()
-            WHEN 'prune' THEN prune() END;
+            WHEN 'prune' THEN prune()
+            WHEN 'usage' THEN jsonb_build_object('count', usage_recount(), 'more', false) END;
         IF v_result IS NULL THEN
             RAISE EXCEPTION 'no function does the sweep "%"', v_sweep.name;
         END IF;

@@ -19,6 +19,7 @@ enum { EVENT_ID_LEN_MAX = 18 };
 static int act(struct ctl *ctl, const char *by_uuid, const char *by_number, const char *case_id)
 {
 	const char *event = ctl->argv[0], *outcome = "", *now = NULL;
+	int64_t gone = 0;
 	bool number =
 	    *event != '\0' && strspn(event, "0123456789") == strlen(event) && strlen(event) <= EVENT_ID_LEN_MAX;
 	struct json_object *json;
@@ -36,9 +37,12 @@ static int act(struct ctl *ctl, const char *by_uuid, const char *by_number, cons
 	PQclear(row);
 	(void)json_get_string(json, "outcome", &outcome, NULL);
 	(void)json_get_string(json, "case_id", &now, NULL);
+	(void)json_get_int64(json, "images_gone", &gone, NULL);
 	if (strcmp(outcome, "OK") == 0) {
 		printf(
 		    "event %s is %s%s\n", event, now != NULL ? "part of case " : "in no case", now != NULL ? now : "");
+		if (gone > 0)
+			fprintf(stderr, "camctl: of %lld of its frames the image is gone already\n", (long long)gone);
 		result = EXIT_SUCCESS;
 	} else if (strcmp(outcome, "BAD_CASE_ID") == 0) {
 		fprintf(stderr, "camctl: a case id is 1 to %d letters, digits, '_', '.' or '-'\n", IDENT_MAX);

@@ -11,7 +11,10 @@ enum { TEST_WAIT_SEC = 30 };
 
 int ctl_channel_list(struct ctl *ctl)
 {
-	return ctl_list(ctl, "SELECT * FROM camserver.channel_list", 0, NULL);
+	return ctl_list(ctl,
+	    "SELECT name, kind, server, array_to_string(mail_to, ', ') AS mail_to, min_severity, daily_hour, enabled,"
+	    " camserver.rfc3339(last_sent) AS last_sent, waiting, dead FROM camserver.channel_list",
+	    0, NULL);
 }
 
 static int exists(struct ctl *ctl, const char *name)
@@ -122,12 +125,18 @@ int ctl_notifications(struct ctl *ctl)
 	if (ctl_limit(ctl, limit) < 0)
 		return EXIT_FAILURE;
 	return ctl_list(ctl,
-	    "SELECT * FROM camserver.notification_list WHERE ($1::text IS NULL OR state = $1)"
+	    "SELECT notification_id, channel, kind, state, reason, camera_id, primary_event, severity, rule, count,"
+	    " camserver.rfc3339(created_at) AS created_at, camserver.rfc3339(sent_at) AS sent_at, attempt, last_error"
+	    " FROM camserver.notification_list WHERE ($1::text IS NULL OR state = $1)"
 	    " AND ($2::text IS NULL OR camera_id = $2) LIMIT $3::bigint",
 	    3, (const char *[]){state, camera, limit});
 }
 
 int ctl_reviews(struct ctl *ctl)
 {
-	return ctl_list(ctl, "SELECT * FROM camserver.review_list LIMIT 50", 0, NULL);
+	return ctl_list(ctl,
+	    "SELECT review_id, event_uuid, camera_id, outcome, reason, model, summary,"
+	    " camserver.rfc3339(asked_at) AS asked_at, camserver.rfc3339(finished_at) AS finished_at"
+	    " FROM camserver.review_list LIMIT 50",
+	    0, NULL);
 }

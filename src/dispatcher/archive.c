@@ -2,6 +2,7 @@
 #include "dispatcher/archive.h"
 
 #include "common/clock.h"
+#include "common/json.h"
 #include "common/log.h"
 #include "dispatcher/followups.h"
 
@@ -23,9 +24,16 @@ static const char *driver_of(const struct job *j)
 void archive_begin(struct job *j)
 {
 	const char *target = followup_fact(j, "target", "");
+	bool lingers = false;
 
 	if (*target == '\0' || strlen(target) > ARCHIVE_PATH_MAX) {
 		job_fail(j, "the image has no place in the archive", 0, true, false);
+		return;
+	}
+	/* Its file may be deleted at any moment: what is put in its place would go with it. */
+	(void)json_get_bool(j->facts, "lingers", &lingers, NULL);
+	if (lingers) {
+		job_fail_backoff(j, "the archive is just losing the image", 0);
 		return;
 	}
 	/* The configuration may be read again before the job is done: what it was begun with counts. */

@@ -28,7 +28,7 @@ enum {
 	LIST_MAX = (UUID_TEXT_LEN + 1) * BATCH + 2,
 };
 #define BATCH_TEXT "100"
-/* One call each, one after another: few, so that a case that is attached meanwhile finds what it is about. */
+/* One call each, one after another. */
 enum { RCLONE_BATCH = 10 };
 #define RCLONE_BATCH_TEXT "10"
 
@@ -91,53 +91,30 @@ static bool has_rows(PGresult *result, const char *what, const char *error)
 
 /* --- images in the spool whose time is over */
 
-static void spool_noted(void *arg, PGresult *result, const char *error)
-{
-	struct dispatcher *d = arg;
-
-	d->janitor->spool.busy = false;
-	if (!has_rows(result, "note of removed images", error))
-		d->janitor->spool.due = clock_ms() + INTERVAL_MS;
-}
-
-/* Removes the files of these frames; *gone lists those that are. */
-static void remove_spooled(struct dispatcher *d, PGresult *frames, struct buf *gone)
+/* Removes the files of these frames. One that stays is found by look_for_orphans(). */
+static void remove_spooled(struct dispatcher *d, PGresult *frames)
 {
 	struct err e;
 
-	for (int i = 0; i < PQntuples(frames); i++) {
-		const char *uuid = PQgetvalue(frames, i, 0);
-
-		if (spool_remove(d->conf.spool_dir, uuid, &e) < 0)
+	for (int i = 0; i < PQntuples(frames); i++)
+		if (spool_remove(d->conf.spool_dir, PQgetvalue(frames, i, 0), &e) < 0)
 			log_warning("an image stays: %s", e.msg);
-		else
-			buf_printf(gone, "%s%s", gone->len > 0 ? "," : "{", uuid);
-	}
-	if (gone->len > 0)
-		buf_append(gone, "}", 1);
 }
 
 static void spool_expired(void *arg, PGresult *result, const char *error)
 {
 	struct dispatcher *d = arg;
-	struct buf gone;
 
 	d->janitor->spool.busy = false;
 	if (!has_rows(result, "expired images", error))
 		return;
-	buf_init(&gone, LIST_MAX);
-	remove_spooled(d, result, &gone);
-	if (gone.len > 0)
-		d->janitor->spool.busy = dbq_submit(d->db, "SELECT camserver.spool_removed($1::uuid[])", 1,
-					     (const char *[]){gone.data}, spool_noted, d) == 0;
-	if (PQntuples(result) == BATCH)
-		d->janitor->spool.due = 0; /* more is waiting */
-	buf_free(&gone);
+	remove_spooled(d, result);
+	d->janitor->spool.due = 0; /* more may be waiting */
 }
 
 static void ask_spool(struct dispatcher *d)
 {
-	d->janitor->spool.busy = dbq_submit(d->db, "SELECT * FROM camserver.spool_expired($1)", 1,
+	d->janitor->spool.busy = dbq_submit(d->db, "SELECT * FROM camserver.spool_expire($1)", 1,
 				     (const char *[]){BATCH_TEXT}, spool_expired, d) == 0;
 }
 
@@ -171,8 +148,8 @@ static void note_archive(struct dispatcher *d)
 	if (gone.len > 0 && buf_append(&gone, "}", 1) == 0)
 		n->archive.busy = dbq_submit(d->db, "SELECT camserver.archive_removed($1::bigint[])", 1,
 				      (const char *[]){gone.data}, archive_noted, d) == 0;
-	if (gone.len > 0 && n->doomed.n == (n->doomed.rclone ? RCLONE_BATCH : BATCH))
-		n->archive.due = 0; /* more is waiting */
+	if (gone.len > 0)
+		n->archive.due = 0; /* more may be waiting */
 	else
 		next_driver(d);
 	buf_free(&gone);
@@ -261,7 +238,7 @@ static void ask_archive(struct dispatcher *d)
 	bool rclone = d->janitor->doomed.rclone;
 
 	d->janitor->archive.busy =
-	    dbq_submit(d->db, "SELECT * FROM camserver.archive_expired($1, $2)", 2,
+	    dbq_submit(d->db, "SELECT * FROM camserver.archive_expire($1, $2)", 2,
 		(const char *[]){rclone ? "rclone" : "dir", rclone ? RCLONE_BATCH_TEXT : BATCH_TEXT}, archive_expired,
 		d) == 0;
 }
@@ -311,17 +288,14 @@ static void orphans_known(void *arg, PGresult *result, const char *error)
 {
 	struct dispatcher *d = arg;
 	struct janitor *n = d->janitor;
-	struct buf gone;
 
 	n->orphans.busy = false;
 	if (n->scan.dir != NULL)
 		n->orphans.due = 0; /* the rest of the directory */
 	if (!has_rows(result, "list of the spool's orphans", error))
 		return;
-	log_info("%d files of the spool belong to no frame and are removed", PQntuples(result));
-	buf_init(&gone, LIST_MAX);
-	remove_spooled(d, result, &gone);
-	buf_free(&gone);
+	log_info("%d files of the spool are nobody's image any more and are removed", PQntuples(result));
+	remove_spooled(d, result);
 }
 
 static void scanned(struct task *task)

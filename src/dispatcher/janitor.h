@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Removes files that need not be kept: images from the spool, images from the archive, and files in the spool that no
- * frame names. The database says which; first the file goes, then the note is made, so that whoever dies in between
- * leaves the rest to the next one. */
+ * Removes files that need not be kept: images from the spool, images from the archive, and files in the spool that are
+ * no frame's image. The database says which, and they are gone with that; then the file is deleted. Whoever dies in
+ * between leaves the rest to the next one: of the archive as rows that linger, of the spool as files that are
+ * nobody's. */
 #ifndef CAM_JANITOR_H
 #define CAM_JANITOR_H
 

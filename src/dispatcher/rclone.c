@@ -182,11 +182,13 @@ bool rclone_is_absent(const struct http_answer *a)
 {
 	struct json_object *root = a->status == 404 ? json_parse_object(a->body, a->len, NULL) : NULL;
 	const char *words = "";
+	bool absent;
 
 	if (root != NULL)
 		(void)json_get_string(root, "error", &words, NULL);
+	absent = strstr(words, "not found") != NULL;
 	json_object_put(root);
-	return strstr(words, "not found") != NULL;
+	return absent;
 }
 
 void rclone_fault(const struct http_answer *a, char *ret, size_t size)

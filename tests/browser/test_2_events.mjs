@@ -113,9 +113,12 @@ test('an operator attaches a case and takes it off again', async (stack, front) 
 	const camera = stack.camera({ display: 'Case' });
 	past(stack, camera, 1);
 	const uuid = uuidOf(stack, camera);
+	stack.sql(`INSERT INTO camserver.frames (frame_uuid, camera_id, captured_at, received_at, image_bytes, event_id, image_removed_at)
+		SELECT gen_random_uuid(), camera_id, start_at, start_at, 1, event_id, now() FROM camserver.events WHERE event_uuid = :'uuid'`, { uuid });
 	const { page, check } = await stack.visit(front, `events.html?camera_id=${camera}#${uuid}`, { lang: 'en-US', token: stack.token('operator') });
 	await page.getByLabel('Case ID').fill('2026-014');
 	await page.getByRole('button', { name: 'Attach to case' }).click();
+	await page.getByText('1 of its images had expired before').waitFor();
 	await page.getByText('for ever', { exact: true }).waitFor();
 	same(stack.one("SELECT case_id FROM camserver.events WHERE event_uuid = :'uuid'", { uuid }), '2026-014');
 	await page.getByRole('button', { name: 'Detach' }).click();

@@ -3,6 +3,8 @@
 down for a minute, and the removal of many thousand expired rows."""
 
 import contextlib
+import os
+import subprocess
 import threading
 import time
 
@@ -72,52 +74,85 @@ def a_receiver_that_is_down_for_a_minute(stack):
     rules(stack)
 
 
-@test(fronts=None)
-def many_expired_rows_go_in_short_batches(stack):
-    """Somebody who wants the very rows that are being removed, and gives up after 100 ms, never has to."""
+@contextlib.contextmanager
+def busy_machine():
+    """Two programs for each core that want all of it."""
+    burning = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(2 * os.cpu_count())]
+    try:
+        yield
+    finally:
+        for process in burning:
+            process.kill()
+            process.wait()
+
+
+def expired(stack, n):
+    """A camera with n frames that are to go: with three tags, an archived image and a job each."""
     cam = camera(stack)
     stack.sql("INSERT INTO camserver.frames (frame_uuid, camera_id, captured_at, received_at, image_bytes, analyzed, analyzed_at, detected,"
               " image_removed_at, retention_class) SELECT gen_random_uuid(), %s, now() - interval '20 days', now() - interval '20 days', 1, true,"
-              " now(), true, now(), 'normal' FROM generate_series(1, 20000)", cam)
+              " now(), true, now(), 'normal' FROM generate_series(1, %s)", cam, n)
     stack.sql("INSERT INTO camserver.frame_tags SELECT frame_id, t, 'x' FROM camserver.frames, unnest(ARRAY['a', 'b', 'c']) t WHERE camera_id = %s", cam)
     stack.sql("INSERT INTO camserver.archive_objects SELECT frame_id, 'dir', 'x/' || frame_id, 1, repeat('0', 64), now(), false, now()"
               " FROM camserver.frames WHERE camera_id = %s", cam)
     stack.sql("INSERT INTO camserver.inference_jobs (kind, camera_id, frame_id, captured_at, max_attempt, created_at, available_at, status,"
               " finished_at) SELECT 'archive', camera_id, frame_id, captured_at, 8, received_at, received_at, 'done', received_at"
               " FROM camserver.frames WHERE camera_id = %s", cam)
-    waits, done = [], threading.Event()
+    return cam
 
-    def want(statement):
+
+NEXT_ROWS = (
+    "UPDATE camserver.frames SET blur_score = 1 WHERE frame_id = (SELECT min(frame_id) FROM camserver.frames WHERE camera_id = %s)",
+    "UPDATE camserver.inference_jobs SET priority = 1 WHERE job_id = (SELECT min(job_id) FROM camserver.inference_jobs WHERE camera_id = %s)")
+OWN_AFFAIR = "SELECT set_config('test.camera', %s, false)"
+
+
+def remove_while_wanted(stack, cam):
+    """The sweeps remove all of it; two others want the very rows that are next, and give up after 100 ms. Returns what their
+    statements took in ms, None where one gave up; what one took that nobody is in the way of; and what the batches took."""
+    waits, own, done = [], [], threading.Event()
+
+    def want(statement, took):
         with contextlib.closing(stack.connect()) as connection, connection.cursor() as cursor:
             cursor.execute("SET lock_timeout = '100ms'")
             while not done.is_set():
                 start = time.monotonic()
                 try:
                     cursor.execute(statement, (cam,))
-                    waits.append(time.monotonic() - start)
+                    took.append((time.monotonic() - start) * 1000)
                 except psycopg2.errors.LockNotAvailable:
-                    waits.append(None)
+                    took.append(None)
 
-    wanting = [threading.Thread(target=want, args=(s,), daemon=True) for s in (
-        "UPDATE camserver.frames SET blur_score = 1 WHERE frame_id = (SELECT min(frame_id) FROM camserver.frames WHERE camera_id = %s)",
-        "UPDATE camserver.inference_jobs SET priority = 1 WHERE job_id = (SELECT min(job_id) FROM camserver.inference_jobs WHERE camera_id = %s)")]
+    wanting = [threading.Thread(target=want, args=a, daemon=True) for a in (*((s, waits) for s in NEXT_ROWS), (OWN_AFFAIR, own))]
     for thread in wanting:
         thread.start()
-    longest, batches = 0, 0
-    stack.sql("UPDATE camserver.sweeps SET next_run_at = '-infinity' WHERE name = 'prune'")
-    stack.sql("UPDATE camserver.sweeps SET next_run_at = '-infinity' WHERE name = 'expired_rows'")
-    seen = None
-    while stack.one("SELECT count(*) FROM camserver.frames WHERE camera_id = %s", cam) > 0:
-        run, ms, count = stack.sql("SELECT last_run_at, last_ms::float, last_count FROM camserver.sweeps WHERE name = 'expired_rows'")[0]
-        if run != seen and count:
-            seen, batches, longest = run, batches + 1, max(longest, ms)
-        time.sleep(0.01)
+    stack.sql("UPDATE camserver.sweeps SET next_run_at = '-infinity' WHERE name IN ('prune', 'expired_rows')")
+    batches = {}
     # But for the one that somebody is at, and which then is left alone.
+    while stack.one("SELECT count(*) FROM camserver.frames WHERE camera_id = %s", cam) > 1:
+        for name, run, ms, count in stack.sql("SELECT name, last_run_at, last_ms::float, last_count FROM camserver.sweeps"
+                                              " WHERE name IN ('prune', 'expired_rows') AND last_count > 0"):
+            batches[name, run] = ms, count
+        time.sleep(0.01)
     wait_until(lambda: stack.one("SELECT count(*) FROM camserver.inference_jobs WHERE camera_id = %s", cam) <= 1, 60, "the end of the jobs")
     done.set()
     for thread in wanting:
         thread.join()
-    print(f"# 20,000 frames with three tags, an archived image and a job each: the longest of {batches} batches looked at took"
-          f" {longest:.1f} ms; of {len(waits)} statements on them the longest took {max(w or 9 for w in waits) * 1000:.0f} ms")
-    assert batches > 5 and len(waits) > 100
-    assert None not in waits, "somebody had to wait for a lock for more than 100 ms"
+    return waits, own, list(batches.values())
+
+
+@test(fronts=None)
+def many_expired_rows_go_in_short_batches(stack):
+    """Somebody who wants the very rows that are being removed, and gives up after 100 ms, never has to; nor on a machine
+    that has more to do than it can. (If it is so busy with others that a statement takes as long which waits for nobody, this
+    says nothing.)"""
+    for load in (contextlib.nullcontext, busy_machine):
+        cam = expired(stack, 10000)
+        with load():
+            waits, own, batches = remove_while_wanted(stack, cam)
+        print(f"# {load.__name__}: 10,000 frames with three tags, an archived image and a job each: the longest of {len(batches)} batches"
+              f" looked at took {max(ms for ms, _ in batches):.1f} ms, the largest had {max(n for _, n in batches)} rows; of {len(waits)}"
+              f" statements on them the longest took {max(w or 0 for w in waits):.0f} ms, {waits.count(None)} gave up after 100 ms;"
+              f" one that waits for nobody took {max(own):.0f} ms", flush=True)
+        assert len(batches) > 5 and len(waits) > 50 and max(n for _, n in batches) <= 1000
+        assert None not in waits or max(own) > 50, "somebody had to wait for a lock for more than 100 ms"

@@ -41,6 +41,7 @@ def an_event_becomes_part_of_a_case_and_leaves_it(stack, front):
     answer = operator.request("PUT", path, {"case_id": case}).expect(200)
     assert answer["event_uuid"] == event and answer["case_id"] == case, answer
     assert answer["retention_class"] == answer["retention_reason"] == "case" and "outcome" not in answer
+    assert answer["images_gone"] == 0
     assert classes(stack, event_id) == {"case"}
     assert archive_jobs(stack, names[0]) >= 1 and archive_jobs(stack, names[1]) == 0
     shown = operator.get(f"/api/events/{event}").expect(200)
@@ -49,6 +50,9 @@ def an_event_becomes_part_of_a_case_and_leaves_it(stack, front):
     assert shown["notifications"] == [] and shown["review"] is None
     assert operator.request("PUT", path, {"case_id": case}).expect(200)["case_id"] == case
     assert operator.request("PUT", path, {"case_id": "another"}).expect(200)["case_id"] == "another"
+    # What had expired before is gone, and said to be; the archive has the first, and the third is in the spool.
+    stack.sql("UPDATE camserver.frames SET image_removed_at = now() WHERE frame_uuid = ANY(%s::uuid[])", names[:2])
+    assert operator.request("PUT", path, {"case_id": "another"}).expect(200)["images_gone"] == 1
     for _ in range(2):
         answer = operator.delete(path).expect(200)
         assert answer["case_id"] is None
@@ -142,7 +146,9 @@ def by_camctl(stack):
     assert classes(stack, event_id) == {"case"}
     row, = listed()
     assert row["case_id"] == case and row["attached_by"] == "camctl" and row["otherwise"] == "normal", row
-    stack.camctl("case", "attach", str(event_id), case + ".2")
+    assert stack.camctl("case", "attach", str(event_id), case + ".2").stderr == ""
+    stack.sql("UPDATE camserver.frames SET image_removed_at = now() WHERE event_id = %s", event_id)
+    assert "of 2 of its frames the image is gone" in stack.camctl("case", "attach", str(event_id), case + ".2").stderr
     assert listed()[0]["case_id"] == case + ".2"
     stack.camctl("case", "detach", str(event_id))
     assert listed() == [] and classes(stack, event_id) == {"normal"}

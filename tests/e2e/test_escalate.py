@@ -80,6 +80,7 @@ def each_kind_of_answer_is_stored_as_what_it_is(stack):
         "html": ((200, {}, b"<html>"), "nonsense", "the answer is no chat completion"),
         "400": ((400, {}, b'{"error": "no"}'), "error", "the language model: status 400"),
         "500": ((500, {}, b"oops"), "error", "the language model: status 500"),
+        "429": ((429, {"Retry-After": "1"}, b"{}"), "error", "the language model: status 429"),
     }
     with configured(stack, **options(stack, model)), settings(stack, escalate_max_attempt=2, job_backoff_base_ms=100, job_backoff_max_ms=200,
                                                               escalate_daily_cap=1000000):

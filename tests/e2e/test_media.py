@@ -2,17 +2,20 @@
 """Images by signed link: who gets one, from where, which part of it; and that nothing else can be had."""
 
 import contextlib
+import json
 import os
 import socket
 import subprocess
 import threading
 import time
 import uuid
+from datetime import datetime, timezone
 
 import frames
 from frames import PICTURE
 from harness import test, unique, wait_until
 from media import add, configured, link, put, sign
+from test_read_api import add_event
 
 SECRET = b"nobody must ever see this " * 20
 OTHER = frames.picture(7)
@@ -226,7 +229,17 @@ def camctl_makes_links(stack):
     prefix = f"http://127.0.0.1:{stack.settings['HTTP_PORT']}"
     assert url.startswith(prefix + "/media/frame/"), url
     assert stack.fronts["lighttpd"].client().get(url[len(prefix):]).body == PICTURE
+    # By its event's number, as `camctl events` shows it; and what programs need of it.
+    event_id, event = add_event(stack, frames.camera(stack), datetime.now(timezone.utc))
+    best = add(stack, stack.one("SELECT camera_id FROM camserver.events WHERE event_id = %s", event_id), event=event_id)
+    stack.sql("UPDATE camserver.events SET best_frame_id = (SELECT frame_id FROM camserver.frames WHERE frame_uuid = %s) WHERE event_id = %s",
+              best, event_id)
+    assert f"/media/frame/{best}?" in stack.camctl("media", "link", str(event_id)).stdout
+    shown, = [e for e in json.loads(stack.camctl("events", "--json").stdout) if e["event_uuid"] == event]
+    assert (shown["best_frame_uuid"], shown["case_id"]) == (best, None), shown
+    gone = add(stack, frames.camera(stack), spooled=False)
     for words, said in ((("link", str(uuid.uuid4())), "no frame"), (("link", "x"), "UUID"),
+                        (("link", "999999999999"), "no event"), (("link", gone), "not kept any more"),
                         (("link", name, "--ttl", "5"), "--ttl"), (("link", name, "--x", "5"), "--x"), (("rotate-key", "--x"), "--x")):
         done = stack.camctl("media", *words, check=False)
         assert done.returncode == 1 and said in done.stderr, (words, done)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Notifications as they really arrive: over HTTP, as Slack blocks, as mail; cooldowns, order, summaries."""
 
+import json
 import os
 import re
 import signal
@@ -91,84 +92,113 @@ class Mail:
         self.mailbox.fail = "451 not now" if on else None
 
 
-def cooldown_matrix(stack, sink):
-    cam, other = camera(stack), camera(stack)
-    told = sink.told
-    with channel(stack, **sink.channel):
-        see(stack, cam, 0, "human", 2)
-        assert quiet(stack, cam) == [("sent", None, 2, 1)]
-        # The same camera and event: 300 s. The frames are counted, not listed.
-        see(stack, cam, 1, "human", 2)
-        see(stack, cam, 2, "human", 2)
-        assert quiet(stack, cam)[1:] == [("suppressed", "cooldown_event", 2, 2)]
-        # The same camera, another event: 60 s.
-        see(stack, cam, 3, "vehicle", 2)
-        assert quiet(stack, cam)[2:] == [("suppressed", "cooldown_camera", 2, 1)]
-        # Another camera: none of its business.
-        see(stack, other, 0, "human", 2)
-        quiet(stack, other)
-        assert told(other) == [("human", 2)]
-        # A higher severity goes through, for the same event and for another; the same again does not.
-        see(stack, other, 1, "human", 3)
-        assert quiet(stack, other)[-1] == ("sent", None, 3, 1)
-        assert told(other) == [("human", 2), ("human", 3)]
-        see(stack, cam, 4, "vehicle", 3)
-        assert quiet(stack, cam)[-1] == ("sent", None, 3, 1)
-        see(stack, cam, 5, "vehicle", 3)
-        assert quiet(stack, cam)[-1] == ("suppressed", "cooldown_event", 3, 1)
-        # After a minute another event passes; the told ones not before five.
-        pass_time(stack, cam, 61)
-        see(stack, cam, 6, "animal", 2)
-        assert quiet(stack, cam)[-1] == ("sent", None, 2, 1)
-        see(stack, cam, 7, "vehicle", 3)
-        assert quiet(stack, cam)[-1][:2] == ("suppressed", "cooldown_event")
-        pass_time(stack, cam, 240)
-        see(stack, cam, 8, "vehicle", 3)
-        assert quiet(stack, cam)[-1] == ("sent", None, 3, 1)
-        assert told(cam) == [("human", 2), ("vehicle", 3), ("animal", 2), ("vehicle", 3)], told(cam)
-    sink.stop()
-    rules(stack)
+def by_each_sink(case):
+    """A test for each way to be told: the first message of a camera has just been delivered, now the case."""
+    for kind in (Webhook, Mail):
+        def run(stack, kind=kind):
+            sink, cam = kind(stack), camera(stack)
+            try:
+                with channel(stack, **sink.channel):
+                    case(stack, sink, cam)
+            finally:
+                sink.stop()
+                rules(stack)
+        run.__name__ = f"{case.__name__}_by_{kind.__name__.lower()}"
+        test(fronts=None)(run)
+    return case
 
 
-@test(fronts=None)
-def the_cooldown_matrix_of_a_webhook(stack):
-    cooldown_matrix(stack, Webhook(stack))
+def tell_first(stack, sink, cam):
+    see(stack, cam, 0, "human", 2)
+    assert quiet(stack, cam) == [("sent", None, 2, 1)]
+    assert sink.told(cam) == [("human", 2)]
 
 
-@test(fronts=None)
-def the_cooldown_matrix_of_mail(stack):
-    cooldown_matrix(stack, Mail(stack))
+@by_each_sink
+def the_same_camera_and_event_are_not_told_again_for_300_s(stack, sink, cam):
+    tell_first(stack, sink, cam)
+    see(stack, cam, 1, "human", 2)
+    see(stack, cam, 2, "human", 1, unknown_flag=True)
+    assert quiet(stack, cam)[1:] == [("suppressed", "cooldown_event", 2, 2)], "counted, not listed"
+    pass_time(stack, cam, 200)
+    see(stack, cam, 3, "human", 2)
+    assert quiet(stack, cam)[1:] == [("suppressed", "cooldown_event", 2, 3)]
+    assert sink.told(cam) == [("human", 2)], sink.told(cam)
+    pass_time(stack, cam, 101)
+    see(stack, cam, 4, "human", 2)
+    assert quiet(stack, cam)[-1] == ("sent", None, 2, 1)
+    assert sink.told(cam) == [("human", 2), ("human", 2)], sink.told(cam)
 
 
-def failure_and_restart(stack, sink):
-    cam = camera(stack)
-    with settings(stack, notify_max_attempt=1), channel(stack, **sink.channel):
+@by_each_sink
+def the_same_camera_with_another_event_is_told_after_60_s(stack, sink, cam):
+    tell_first(stack, sink, cam)
+    see(stack, cam, 1, "vehicle", 2)
+    assert quiet(stack, cam)[1:] == [("suppressed", "cooldown_camera", 2, 1)]
+    assert sink.told(cam) == [("human", 2)], sink.told(cam)
+    pass_time(stack, cam, 61)
+    see(stack, cam, 2, "animal", 2)
+    assert quiet(stack, cam)[-1] == ("sent", None, 2, 1)
+    assert sink.told(cam) == [("human", 2), ("animal", 2)], sink.told(cam)
+    see(stack, cam, 3, "human", 2)
+    assert quiet(stack, cam)[-1][:2] == ("suppressed", "cooldown_event"), "the first one's 300 s go on"
+    assert sink.told(cam) == [("human", 2), ("animal", 2)], sink.told(cam)
+
+
+@by_each_sink
+def another_camera_is_told(stack, sink, cam):
+    tell_first(stack, sink, cam)
+    tell_first(stack, sink, camera(stack))
+    assert sink.told(cam) == [("human", 2)], sink.told(cam)
+
+
+@by_each_sink
+def a_higher_severity_goes_through(stack, sink, cam):
+    tell_first(stack, sink, cam)
+    see(stack, cam, 1, "human", 3)
+    assert quiet(stack, cam)[-1] == ("sent", None, 3, 1), "for the same event"
+    assert sink.told(cam) == [("human", 2), ("human", 3)], sink.told(cam)
+    see(stack, cam, 2, "human", 3)
+    assert quiet(stack, cam)[-1] == ("suppressed", "cooldown_event", 3, 1), "once"
+    see(stack, cam, 3, "vehicle", 3)
+    assert quiet(stack, cam)[-1] == ("suppressed", "cooldown_camera", 3, 1), "another event is no more severe"
+    assert sink.told(cam) == [("human", 2), ("human", 3)], sink.told(cam)
+    other = camera(stack)
+    tell_first(stack, sink, other)
+    see(stack, other, 1, "vehicle", 3)
+    assert quiet(stack, other)[-1] == ("sent", None, 3, 1), "for another event"
+    assert sink.told(other) == [("human", 2), ("vehicle", 3)], sink.told(other)
+
+
+@by_each_sink
+def a_failed_delivery_starts_no_cooldown(stack, sink, cam):
+    with settings(stack, notify_max_attempt=1):
         sink.fail(True)
         see(stack, cam, 0)
         assert quiet(stack, cam)[0][0] == "dead"
         assert sink.error in notifications(stack, cam)[0][1], notifications(stack, cam)
         sink.fail(False)
+        assert sink.told(cam) == [], sink.told(cam)
         see(stack, cam, 1)
         assert quiet(stack, cam)[-1] == ("sent", None, 2, 1)
-        for pid in stack.pids("cam-dispatcher"):
-            os.kill(pid, signal.SIGKILL)
-        stack.stack("stop", "dispatcher")
-        stack.stack("start", "dispatcher")
-        see(stack, cam, 2)
-        assert quiet(stack, cam)[-1][:2] == ("suppressed", "cooldown_event")
-        assert sink.told(cam) == [("human", 2)]
-    sink.stop()
-    rules(stack)
+        assert sink.told(cam) == [("human", 2)], sink.told(cam)
 
 
-@test(fronts=None)
-def a_failed_webhook_starts_no_cooldown_and_a_restart_forgets_none(stack):
-    failure_and_restart(stack, Webhook(stack))
-
-
-@test(fronts=None)
-def a_failed_mail_starts_no_cooldown_and_a_restart_forgets_none(stack):
-    failure_and_restart(stack, Mail(stack))
+@by_each_sink
+def a_restart_in_between_forgets_no_cooldown(stack, sink, cam):
+    tell_first(stack, sink, cam)
+    for pid in stack.pids("cam-dispatcher"):
+        os.kill(pid, signal.SIGKILL)
+    stack.stack("stop", "dispatcher")
+    stack.stack("kill", "pg")
+    stack.connection = None
+    stack.stack("start", "pg")
+    stack.stack("start", "dispatcher")
+    see(stack, cam, 1)
+    assert quiet(stack, cam)[1:] == [("suppressed", "cooldown_event", 2, 1)]
+    see(stack, cam, 2, "vehicle", 2)
+    assert quiet(stack, cam)[2:] == [("suppressed", "cooldown_camera", 2, 1)]
+    assert sink.told(cam) == [("human", 2)], sink.told(cam)
 
 
 @test(fronts=None)
@@ -241,21 +271,53 @@ def a_camera_s_notifications_arrive_in_order(stack):
     rules(stack)
 
 
+def texts_of(receiver, mailbox):
+    """All that anybody could read of what was delivered: bodies, and of mails every header and text."""
+    texts = [json.dumps(body, ensure_ascii=False) for body in receiver.bodies()]
+    for message in mailbox.messages:
+        texts.append("\n".join([f"{k}: {v}" for part in message.walk() for k, v in part.items()]
+                               + [part.get_content() for part in message.walk() if part.get_content_maintype() == "text"]))
+    return texts
+
+
 @test(fronts=None)
 def tags_that_must_not_be_told_are_in_no_message(stack):
-    receiver, mailbox, cam = Receiver(), Mailbox(), camera(stack)
+    """Not in the message of an event, nor in the summary of what could not be told in time, nor in the day's."""
+    receiver, mailbox, cams = Receiver(), Mailbox(), [camera(stack) for _ in range(3)]
     tags = ["animal.cat", "animal.deer", "motion.detected", "nobody.knows.this"]
-    with channel(stack, kind="webhook", url=receiver.url, secret_file=secret(stack)), \
-            channel(stack, kind="slack", url=receiver.url), \
-            channel(stack, kind="smtp", url=f"smtp://127.0.0.1:{mailbox.port}", mail_from="cam@example.net", mail_to="a@example.net"):
-        see(stack, cam, primary="animal", severity=3, tags=tags)
+    hidden = ("animal.cat", "猫", "motion", "動き", "nobody")
+    with settings(stack, notify_stale_sec=2, job_backoff_base_ms=300, job_backoff_max_ms=600), \
+            channel(stack, kind="webhook", url=receiver.url, secret_file=secret(stack)) as hook, \
+            channel(stack, kind="slack", url=receiver.url) as slack, \
+            channel(stack, kind="smtp", url=f"smtp://127.0.0.1:{mailbox.port}", mail_from="cam@example.net", mail_to="a@example.net") as mail:
+        see(stack, cams[0], primary="animal", severity=3, tags=tags)
         wait_until(lambda: len(receiver.got) == 2 and mailbox.messages, what="the messages")
-        texts = [r["body"].decode() for r in receiver.got]
-        texts += [part.get_content() for part in mailbox.messages[0].walk() if part.get_content_maintype() == "text"]
-        assert len(texts) == 4
-        for text in texts:
-            assert "鹿" in text or "animal.deer" in text or "\\u9e7f" in text, text
-            for word in ("animal.cat", "猫", "\\u732b", "motion", "動き", "nobody"):
+        events = texts_of(receiver, mailbox)
+        assert len(events) == 3 and all("鹿" in t or "animal.deer" in t for t in events), events
+
+        receiver.fail, mailbox.fail = 503, "451 not now"
+        for cam in cams[1:]:
+            see(stack, cam, primary="animal", severity=3, tags=tags)
+        wait_until(lambda: stack.one("SELECT count(*) FROM camserver.notifications WHERE camera_id = ANY(%s) AND state IN ('sending', 'summarised')"
+                                     " AND created_at < now() - interval '3 s'", cams[1:]) == 6, what="their age")
+        receiver.fail = mailbox.fail = None
+        for cam in cams:
+            quiet(stack, cam)
+        summaries = lambda: [t for t in texts_of(receiver, mailbox)[len(events):] if all(cam in t for cam in cams[1:])]
+        wait_until(lambda: stack.one("SELECT count(*) FROM camserver.notifications n JOIN camserver.channels c USING (channel_id)"
+                                     " WHERE c.name = ANY(%s) AND n.kind = 'summary' AND n.state = 'sent'", [hook, slack, mail]) >= 3,
+                   what="the summaries")
+        assert any("鹿" in t or "animal.deer" in t for t in summaries()), "what may be told is"
+
+        told = len(texts_of(receiver, mailbox))
+        for name in (hook, slack, mail):
+            stack.camctl("channel", "set", name, "daily_hour=0")
+        stack.sql("UPDATE camserver.events SET start_at = start_at - interval '1 day' WHERE camera_id = ANY(%s)", cams)
+        stack.sql("UPDATE camserver.channels SET daily_done = NULL WHERE name = ANY(%s)", [hook, slack, mail])
+        stack.sql("UPDATE camserver.sweeps SET next_run_at = '-infinity' WHERE name = 'daily_summaries'")
+        wait_until(lambda: len(texts_of(receiver, mailbox)) == told + 3, what="the daily summaries")
+        for text in texts_of(receiver, mailbox):
+            for word in hidden:
                 assert word not in text, (word, text)
     receiver.stop()
     mailbox.stop()

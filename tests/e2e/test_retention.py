@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Retention: each class goes on its day from disk, archive and tables; a case stays. Time is moved by moving what was
-received into the past."""
+received into the past; test_clock moves the clock."""
 
 import os
 import uuid
@@ -124,6 +124,34 @@ def both_archives_lose_what_expires_whichever_is_configured(stack):
             becomes(stack, cam, (0, 0, 0, 0))
             assert not files(rclone.store)
         assert not [d for d, _, _ in os.walk(f"{stack.directory}/archive") if cam in d], "nor is its empty directory kept"
+    finally:
+        rclone.stop()
+    rules(stack)
+
+
+@test(fronts=None)
+def a_case_in_time_keeps_its_image_and_one_too_late_is_told(stack):
+    """While the archive is away: what has expired is decided, but its file is still there."""
+    rclone, early, late = Rclone(stack), camera(stack), camera(stack)
+    event = lambda cam: stack.one("SELECT event_uuid::text FROM camserver.events WHERE camera_id = %s", cam)
+    rules(stack, result(early, "human", 1), result(late, "human", 1))
+    try:
+        with settings(stack, job_backoff_base_ms=200, job_backoff_max_ms=1000), configured(stack, **rclone.options("dav:")):
+            settled(stack, frame(stack, early), frame(stack, late))
+            archived(stack, early, 1), archived(stack, late, 1)
+            rclone.kill_dav()
+            assert stack.camctl("case", "attach", event(early), "in-time").stderr == ""
+            age(stack, early, 15)
+            age(stack, late, 15)
+            wait_until(lambda: not objects(stack, late), timeout=60, what="the expiry")
+            becomes(stack, late, (0, 0, 1, 1))
+            assert len(files(rclone.store)) == 2
+            assert "of 1 of its frames the image is gone" in stack.camctl("case", "attach", event(late), "too-late").stderr
+            rclone.start_dav()
+            wait_until(lambda: [p.split("/")[:3] for p in files(rclone.store)] == [["case", "in-time", early]], timeout=60, what="the end of both")
+            wait_until(lambda: files(rclone.store) == objects(stack, early), what="the note of the move")
+            assert not objects(stack, late)
+            assert stack.one("SELECT count(*) FROM camserver.frames WHERE camera_id = %s AND retention_class = 'case'", late) == 1
     finally:
         rclone.stop()
     rules(stack)

@@ -1,6 +1,7 @@
 -- Follow-ups: the archive's places and jobs, questions to the model, what is fenced, and what expires when.
 BEGIN;
-SELECT plan(53);
+SELECT plan(60);
+SELECT camserver.setting_set('expire_budget_ms', '1000') \g /dev/null
 SELECT camserver.camera_set('t_a'), camserver.camera_set('t_b'),
     camserver.dispatcher_register('00000000-0000-0000-0000-0000000000d1', 'tap', 1, 'tap') \g /dev/null
 DELETE FROM camserver.llm_reviews;
@@ -131,20 +132,35 @@ SELECT frame_id, 'dir', 'p/' || right(frame_uuid::text, 2), 1, repeat('0', 64), 
 WHERE frame_uuid IN (pg_temp.u(21), pg_temp.u(25), pg_temp.u(26), pg_temp.u(27));
 CREATE FUNCTION pg_temp.left_over() RETURNS text LANGUAGE sql AS $$
     SELECT string_agg(right(frame_uuid::text, 2), ' ' ORDER BY frame_uuid) FROM camserver.frames WHERE camera_id IN ('t_a', 't_b') $$;
-SELECT results_eq($$SELECT path FROM camserver.archive_expired('dir', 10) ORDER BY 1$$, ARRAY['p/25', 'p/27'],
-    'out of the archive: 15 days of normal, 61 of quarantine, never a case');
-SELECT is((SELECT count(*)::integer FROM camserver.archive_expired('rclone', 10)), 0, 'another archive''s are not its business');
-SELECT is((SELECT count(*)::integer FROM camserver.archive_expired('dir', 10, now() + interval '2 days')), 3, 'two days later one more');
-SELECT is((SELECT count(*)::integer FROM camserver.archive_expired('dir', 1)), 1, 'no more than asked for');
-SELECT is((SELECT array_agg(right(u::text, 2)) FROM camserver.spool_expired(10) u), ARRAY['23'], 'out of the spool: what is still there');
+CREATE FUNCTION pg_temp.expire(p_n integer, p_driver text DEFAULT 'dir', p_now timestamptz DEFAULT now()) RETURNS text LANGUAGE sql AS $$
+    SELECT string_agg(path, ' ' ORDER BY path) FROM camserver.archive_expire(p_driver, p_n, p_now) $$;
+CREATE FUNCTION pg_temp.in_archive() RETURNS text LANGUAGE sql AS $$
+    SELECT string_agg(path, ' ' ORDER BY path) FROM camserver.archive_objects WHERE removed_at IS NULL $$;
+SELECT is(pg_temp.expire(10, 'rclone'), NULL, 'another archive''s are not its business');
+SELECT is(length(pg_temp.expire(1)), 4, 'no more than asked for');
+SELECT is(length(pg_temp.expire(1)), 4, 'and until that is said to be deleted, nothing else');
+SELECT is(length(pg_temp.in_archive()), 14, 'one is out of the archive');
+SELECT is(pg_temp.expire(10), 'p/25 p/27', 'out of the archive: 15 days of normal, 61 of quarantine, never a case');
+SELECT is(pg_temp.in_archive(), 'p/21 p/26', 'with the asking');
+SELECT is(pg_temp.expire(10), 'p/25 p/27', 'given again: whoever asked may have died');
+SELECT is((SELECT array_agg(right(u::text, 2)) FROM camserver.spool_expire(10) u), ARRAY['23'], 'out of the spool: what is still there');
 SELECT camserver.rows_expire() \g /dev/null
-SELECT is(pg_temp.left_over(), '21 23 24 25 26 27', 'rows go after their images: only the one without any');
-SELECT is(camserver.archive_removed(ARRAY(SELECT frame_id FROM camserver.archive_expired('dir', 10))), 2, 'the archive''s are gone');
-SELECT is((SELECT count(*)::integer FROM camserver.archive_expired('dir', 10)), 0, 'and not asked for again');
+SELECT is(pg_temp.left_over(), '21 24 25 26 27', 'rows go after their images: only the one without any file');
+SELECT is(camserver.archive_removed(ARRAY(SELECT frame_id FROM camserver.frames WHERE frame_uuid = pg_temp.u(26))), 0,
+    'what was not to be deleted is not');
+SELECT is(camserver.archive_removed(ARRAY(SELECT frame_id FROM camserver.archive_expire('dir', 10))), 2, 'the archive''s files are gone');
+SELECT is(pg_temp.expire(10), NULL, 'and not asked for again');
+SELECT camserver.archive_queue(frame_id) FROM camserver.frames WHERE frame_uuid = pg_temp.u(21) \g /dev/null
+SELECT is(pg_temp.expire(10, p_now => now() + interval '2 days'), NULL, 'what is to be moved first is moved');
+UPDATE camserver.inference_jobs SET status = 'done' WHERE kind = 'archive' AND status = 'queued';
+SELECT is(pg_temp.expire(10, p_now => now() + interval '2 days'), 'p/21', 'two days later one more');
+UPDATE camserver.archive_objects SET removed_at = NULL, lingers = false WHERE path = 'p/21';
 SELECT camserver.rows_expire() \g /dev/null
-SELECT is(pg_temp.left_over(), '21 23 24 26', 'now their rows too');
-SELECT is((SELECT count(*)::integer FROM camserver.spool_unknown(ARRAY[pg_temp.u(21), pg_temp.u(98), pg_temp.u(99)])), 2,
-    'files that no frame names');
+SELECT is(pg_temp.left_over(), '21 24 26', 'now their rows too');
+SELECT is((SELECT count(*)::integer FROM camserver.spool_unknown(ARRAY[pg_temp.u(21), pg_temp.u(98), pg_temp.u(99)])), 3,
+    'files that no frame names, and of frames that have lost their image');
+UPDATE camserver.frames SET image_removed_at = NULL WHERE frame_uuid = pg_temp.u(21);
+SELECT is((SELECT count(*)::integer FROM camserver.spool_unknown(ARRAY[pg_temp.u(21), pg_temp.u(98), pg_temp.u(99)])), 2, 'not those of the others');
 
 -- Events go when they have no frame left.
 DELETE FROM camserver.events WHERE camera_id IN ('t_a', 't_b');

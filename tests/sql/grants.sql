@@ -28,7 +28,7 @@ INSERT INTO allowed SELECT 'camserver_dispatcher', unnest(ARRAY['schema_version'
     'health_report', 'counters_report', 'sweep_run', 'suggest_offer',
     'node_configure', 'node_candidates', 'node_report',
     'job_claim', 'job_fail', 'analysis_complete', 'schema_push_begin', 'schema_push_end',
-    'spool_expired', 'spool_removed', 'spool_unknown', 'archive_expired', 'archive_removed', 'followup_claim',
+    'spool_expire', 'spool_unknown', 'archive_expire', 'archive_removed', 'followup_claim',
     'followup_complete', 'permit_acquire', 'permit_release', 'permit_renew', 'permit_cancel', 'permit_poll']);
 INSERT INTO allowed SELECT unnest(ARRAY['camserver_api', 'camserver_dispatcher']), name FROM unnest(ARRAY['worker_acquire',
     'worker_poll', 'worker_leave', 'worker_release', 'worker_evict', 'worker_heartbeat']) name;

@@ -1,6 +1,7 @@
--- prune: what is older than a day goes, the rest stays.
+-- prune: what is older than a day goes, the rest stays; and how little expire_run takes at a time.
 BEGIN;
-SELECT plan(23);
+SELECT plan(25);
+SELECT camserver.setting_set('expire_budget_ms', '1000') \g /dev/null
 
 DELETE FROM camserver.admission_metrics;
 DELETE FROM camserver.modal_lease_log;
@@ -29,12 +30,30 @@ SELECT is(camserver.prune(), '{"count":0,"more":false}', 'once');
 
 SELECT camserver.setting_set('metrics_keep_hours', '1') \g /dev/null
 SELECT is(camserver.prune()->>'count', '3', 'the keeping time is a setting');
+
+-- Without any time a call takes one slice.
+SELECT camserver.setting_set('expire_budget_ms', '0') \g /dev/null
+SELECT pg_temp.metrics(45, '2 h') \g /dev/null
+SELECT is(camserver.prune(), '{"count":20,"more":true}', 'a slice at a time');
+SELECT is(camserver.prune(), '{"count":20,"more":true}', 'and another');
+SELECT is(camserver.prune(), '{"count":5,"more":true}', 'until all is gone');
+SELECT is(camserver.prune(), '{"count":0,"more":false}', 'which the next call finds');
+SELECT pg_temp.metrics(45, '2 h'), pg_temp.log(45, '2 h') \g /dev/null
+CREATE TEMP TABLE calls AS SELECT camserver.prune() AS r FROM generate_series(1, 7);
+SELECT is((SELECT array_agg(DISTINCT (r->>'count')::integer ORDER BY (r->>'count')::integer) FROM calls), ARRAY[0, 5, 20],
+    'of two tables: one of them a call');
+SELECT is((SELECT sum((r->>'count')::integer)::integer FROM calls), 90, 'and none is left out');
+SELECT camserver.setting_set('expire_slice_rows', '7') \g /dev/null
+SELECT pg_temp.metrics(10, '2 h') \g /dev/null
+SELECT is(camserver.prune()->>'count', '7', 'how much a slice is is a setting');
+
+-- And however much time there is, it takes no more than the most.
+SELECT camserver.setting_set('expire_budget_ms', '1000'), camserver.setting_set('expire_slice_rows', '300') \g /dev/null
+SELECT is(camserver.prune()->>'count', '3', 'the rest, with time');
 SELECT pg_temp.metrics(1001, '2 h') \g /dev/null
-SELECT is(camserver.prune(), '{"count":1000,"more":true}', 'a batch at a time');
-SELECT is(camserver.prune(), '{"count":1,"more":false}', 'until all is gone');
-SELECT pg_temp.log(1000, '2 h') \g /dev/null
-SELECT is(camserver.prune()->>'more', 'true', 'also of the log');
-SELECT is(camserver.prune(), '{"count":0,"more":false}', 'the last batch was the whole rest');
+SELECT is(camserver.expire_run(ARRAY[camserver.expire_rows('camserver.admission_metrics', 'recorded_at < clock_timestamp() - interval ''1 h''')]) - 'ids',
+    '{"count":1000,"more":true}', 'a thousand rows a call at most');
+SELECT is(camserver.prune(), '{"count":1,"more":false}', 'and then the last');
 
 -- Jobs that are over, but not the dead ones: those wait for somebody to look at them.
 DELETE FROM camserver.inference_jobs;
@@ -65,9 +84,7 @@ UPDATE camserver.inference_jobs SET frame_id = (SELECT frame_id FROM camserver.f
 SELECT is(camserver.prune()->>'count', '1', 'a frame''s job goes');
 SELECT is((SELECT count(*)::integer FROM camserver.frames WHERE frame_uuid = '00000000-0000-0000-0000-000000000001'), 1,
     'without its frame');
-SELECT pg_temp.jobs(1001, '2 h'), pg_temp.jobs(5000, '10 min') \g /dev/null
-SELECT is(camserver.prune(), '{"count":1000,"more":true}', 'a batch at a time');
-SELECT is(camserver.prune(), '{"count":1,"more":false}', 'until all is gone');
+SELECT pg_temp.jobs(5000, '10 min') \g /dev/null
 ANALYZE camserver.inference_jobs;
 DISCARD PLANS;
 CREATE FUNCTION pg_temp.tuples_read() RETURNS bigint LANGUAGE sql AS $$
@@ -76,13 +93,6 @@ CREATE FUNCTION pg_temp.tuples_read() RETURNS bigint LANGUAGE sql AS $$
 CREATE TEMP TABLE read_before AS SELECT pg_temp.tuples_read() AS n;
 SELECT is(camserver.prune()->>'count', '0', 'with 5000 jobs that stay');
 SELECT cmp_ok(pg_temp.tuples_read() - n, '<', 100::bigint, 'none of them is read') FROM read_before;
-
--- It mends usage on the way.
-SELECT camserver.camera_set('t_cam') \g /dev/null
-SELECT camserver.lease_acquire('u1', 't_cam') \g /dev/null
-DELETE FROM camserver.modal_leases;
-SELECT is(camserver.prune()->>'count', '1', 'usage that a hand edit left wrong is mended');
-SELECT is((SELECT units_used FROM camserver.stream_usage WHERE stream_server_id = 'default'), 0, 'and right again');
 
 SELECT * FROM finish();
 ROLLBACK;

@@ -34,7 +34,10 @@ UPDATE camserver.ui_sessions SET last_seen_at = clock_timestamp() - interval '6 
 SELECT is(camserver.session_sweep()->>'count', '0', 'the setting counts');
 INSERT INTO camserver.ui_sessions SELECT 'old' || i, now() - interval '2 h',
     now() - interval '2 h' FROM generate_series(1, 5001) i;
-SELECT is(camserver.session_sweep()->>'more', 'true', 'the long gone go in batches');
+SELECT camserver.setting_set('expire_budget_ms', '0') \g /dev/null
+SELECT is(camserver.session_sweep()->>'more', 'true', 'the long gone go a slice at a time');
+SELECT camserver.setting_set('expire_slice_rows', '1000'), camserver.setting_set('expire_budget_ms', '1000') \g /dev/null
+SELECT camserver.session_sweep() FROM generate_series(1, 6) \g /dev/null
 SELECT is(camserver.session_sweep()->>'more', 'false', 'until they are gone');
 SELECT is((SELECT count(*)::integer FROM camserver.ui_sessions), 1, 'all of them');
 

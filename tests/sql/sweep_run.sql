@@ -1,6 +1,6 @@
 -- sweep_run: the periodic work, one piece a call; one that fails does not hold up the others.
 BEGIN;
-SELECT plan(24);
+SELECT plan(26);
 
 CREATE FUNCTION pg_temp.run() RETURNS jsonb LANGUAGE sql AS $$ SELECT
     camserver.sweep_run('00000000-0000-0000-0000-00000000000d') $$;
@@ -43,6 +43,10 @@ SELECT pg_temp.due('^prune$') \g /dev/null
 SELECT is(pg_temp.run(), '{"name":"prune","count":1,"more":false}', 'prune: the old goes');
 SELECT ok((SELECT next_run_at > clock_timestamp() + interval '59 min' FROM camserver.sweeps WHERE name = 'prune'),
     'for an hour');
+DELETE FROM camserver.modal_leases;
+SELECT pg_temp.due('^usage$') \g /dev/null
+SELECT is(pg_temp.run(), '{"name":"usage","count":1,"more":false}', 'usage: what a hand edit left wrong is mended');
+SELECT is((SELECT units_used FROM camserver.stream_usage WHERE stream_server_id = 'default'), 0, 'and right again');
 
 -- The most overdue comes first.
 UPDATE camserver.sweeps SET next_run_at = 'infinity';
