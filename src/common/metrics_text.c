@@ -174,6 +174,14 @@ static void print_histogram(struct buf *out, const char *name, const char *label
 	    out, *labels != '\0' ? "%s_count{%s} %" PRIu64 "\n" : "%s_count%s %" PRIu64 "\n", name, labels, count);
 }
 
+static bool is_empty(const struct metrics_histogram *h)
+{
+	for (int i = 0; i <= METRICS_BUCKETS; i++)
+		if (h->counts[i] > 0)
+			return false;
+	return true;
+}
+
 static void print_requests(struct buf *out, const struct metrics *m)
 {
 	static const char name[] = "camserver_request_duration_seconds";
@@ -185,7 +193,8 @@ static void print_requests(struct buf *out, const struct metrics *m)
 		for (unsigned class = 0; class < METRICS_STATUS_CLASSES; class ++) {
 			snprintf(labels, sizeof labels, "route=\"%s\",status=\"%uxx\"", routes[route], class + 2);
 			metrics_read_requests(m, (enum metric_route)route, class, &h);
-			print_histogram(out, name, labels, &h);
+			if (!is_empty(&h)) /* most of them are, and would be most of the text */
+				print_histogram(out, name, labels, &h);
 		}
 }
 
