@@ -40,12 +40,12 @@ BEGIN
         RETURN v_full || jsonb_build_object('outcome', 'QUEUE_FULL', 'retry_after', 5);
     END IF;
 
-    INSERT INTO frames (frame_uuid, camera_id, captured_at, received_at, image_bytes, job_id)
+    INSERT INTO frames (frame_uuid, camera_id, captured_at, received_at, image_bytes, analyze_job_id)
     VALUES (p_frame_uuid, p_camera, p_captured_at, v_now, p_image_bytes, nextval('inference_jobs_job_id_seq'))
     ON CONFLICT (frame_uuid) DO NOTHING
-    RETURNING frame_id, job_id INTO v_frame, v_job;
+    RETURNING frame_id, analyze_job_id INTO v_frame, v_job;
     IF v_frame IS NULL THEN
-        SELECT j.job_id INTO v_job FROM frames f LEFT JOIN inference_jobs j ON j.job_id = f.job_id
+        SELECT j.job_id INTO v_job FROM frames f LEFT JOIN inference_jobs j ON j.job_id = f.analyze_job_id
         WHERE f.frame_uuid = p_frame_uuid AND f.camera_id = p_camera;
         IF NOT FOUND THEN
             RETURN jsonb_build_object('outcome', 'FRAME_CONFLICT');

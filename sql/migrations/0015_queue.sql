@@ -9,9 +9,9 @@ DROP FUNCTION IF EXISTS camserver.analysis_follow(jsonb, bigint[], bigint[]);
 
 -- A job changes its state twice, and each time every index that it is in takes an entry: with four of them that was a third
 -- of what a job costs. An analysis is found from its frame by the frame's row, and only other kinds need an index for it.
-ALTER TABLE camserver.frames ADD COLUMN job_id bigint;
-COMMENT ON COLUMN camserver.frames.job_id IS 'The job of its analysis; that is forgotten before the frame is.';
-UPDATE camserver.frames f SET job_id = j.job_id FROM camserver.inference_jobs j WHERE j.frame_id = f.frame_id AND j.kind = 'analyze';
+ALTER TABLE camserver.frames ADD COLUMN analyze_job_id bigint;
+COMMENT ON COLUMN camserver.frames.analyze_job_id IS 'The job of its analysis; that is forgotten before the frame is.';
+UPDATE camserver.frames f SET analyze_job_id = j.job_id FROM camserver.inference_jobs j WHERE j.frame_id = f.frame_id AND j.kind = 'analyze';
 DROP INDEX camserver.jobs_frame;
 CREATE INDEX jobs_frame ON camserver.inference_jobs (frame_id) WHERE kind <> 'analyze';
 -- A camera's queue is what waits, not what is at work.
