@@ -319,6 +319,7 @@ static void claimed(void *arg, PGresult *result, const char *error)
 		    d->analyze.again ? 0 : clock_ms() + strtol(PQgetvalue(result, i, WAIT_COLUMN), NULL, 10);
 	}
 	d->analyze.again = false;
+	d->analyze.awake = jobs > 0;
 	metrics_add_n(d->metrics, METRIC_JOBS_CLAIMED, (uint64_t)jobs);
 }
 
@@ -329,8 +330,10 @@ static void submit_claim(struct dispatcher *d, size_t n, size_t calls)
 
 	snprintf(n_text, sizeof n_text, "%zu", n);
 	snprintf(calls_text, sizeof calls_text, "%zu", calls);
-	d->analyze.claiming = dbq_submit(d->db, "SELECT * FROM camserver.job_claim('analyze', $1, $2, $3, $4)", 4,
-				  (const char *[]){d->id, n_text, analyze_model(d), calls_text}, claimed, d) == 0;
+	d->analyze.claiming =
+	    dbq_submit(d->db, "SELECT * FROM camserver.job_claim('analyze', $1, $2, $3, $4, $5)", 5,
+		(const char *[]){d->id, n_text, analyze_model(d), calls_text, d->analyze.awake ? "t" : "f"}, claimed,
+		d) == 0;
 }
 
 /* Twice as many as may be sent at once, so that images are at hand; not one by one, but when half is used up. Results
