@@ -12,16 +12,10 @@ SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off 
 #variable_conflict use_column
 DECLARE
     v_model models;
-    v_found boolean;
 BEGIN
     IF p_model IS NOT NULL THEN
         SELECT * INTO v_model FROM models WHERE model = p_model;
     END IF;
     RETURN QUERY SELECT t.*, v_model.pool FROM job_take(p_kind, p_dispatcher,
-        CASE WHEN v_model.model IS NULL THEN p_n ELSE least(p_n, p_calls) END, v_model.model) t;
-    v_found := FOUND;
-    IF (p_awake OR NOT v_found)
-        AND EXISTS (SELECT 1 FROM dispatchers d WHERE d.dispatcher_id = p_dispatcher AND d.idle = v_found) THEN
-        UPDATE dispatchers SET idle = NOT v_found WHERE dispatcher_id = p_dispatcher;
-    END IF;
+        CASE WHEN v_model.model IS NULL THEN p_n ELSE least(p_n, p_calls) END, v_model.model, p_awake) t;
 END $$;

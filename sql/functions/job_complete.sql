@@ -5,7 +5,7 @@
 CREATE OR REPLACE FUNCTION camserver.job_complete(p_jobs bigint[], p_tokens bigint[], p_kinds camserver.job_kind[])
 RETURNS TABLE (job_id bigint, token bigint, frame_id bigint, camera_id text, captured_at timestamptz)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
     v_now timestamptz := clock_timestamp();

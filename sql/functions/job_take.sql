@@ -1,10 +1,11 @@
--- job_take(kind, dispatcher, n, model): take up to n of the jobs that may run now, highest priority first, then oldest. Each
+-- job_take(kind, dispatcher, n, model, awake): take up to n of the jobs that may run now, highest priority first, then oldest. Each
 -- gets a token that was never given before; every later write for the job must carry it. If there is a model of that name, its
 -- limits bind: no more jobs are taken than permits are granted (permit_claim), each job comes with its permit, and if jobs are
 -- left for which there is none now a last row without a job has wait_ms: when it is worth asking again.
--- Internal, for the claims. Locks: the jobs, never waiting for one; then those of permit_claim.
+-- p_awake: as job_claim() has it; NULL: the dispatcher is not marked.
+-- Internal, for the claims. Locks: the jobs, never waiting for one; then those of permit_claim; then the dispatcher.
 CREATE OR REPLACE FUNCTION camserver.job_take(
-    p_kind camserver.job_kind, p_dispatcher uuid, p_n integer, p_model text DEFAULT NULL)
+    p_kind camserver.job_kind, p_dispatcher uuid, p_n integer, p_model text DEFAULT NULL, p_awake boolean DEFAULT NULL)
 RETURNS TABLE (job_id bigint, token bigint, attempt integer, max_attempt integer, frame_uuid uuid, camera_id text, captured_at text,
     permit uuid, wait_ms integer)
 LANGUAGE plpgsql SET search_path = camserver, pg_temp AS $$
@@ -16,10 +17,12 @@ DECLARE
     v_places tid[]; -- where the jobs' rows are: one that is locked does not move until the end of the transaction
     v_permits uuid[];
     v_wait_ms integer;
+    v_some boolean;
 BEGIN
     SELECT d.value::float8 * CASE p_kind WHEN 'analyze' THEN 1 ELSE 3 END AS deadline_sec, a.value::numeric AS max_age_sec,
         EXISTS (SELECT 1 FROM inference_jobs j WHERE j.status = 'waiting' AND j.available_at <= v_now) AS due,
-        p_model IS NOT NULL AND EXISTS (SELECT 1 FROM models m WHERE m.model = p_model) AS limited
+        p_model IS NOT NULL AND EXISTS (SELECT 1 FROM models m WHERE m.model = p_model) AS limited,
+        (SELECT i.idle FROM dispatchers i WHERE i.dispatcher_id = p_dispatcher AND p_awake IS NOT NULL) AS idle
     INTO STRICT v_facts FROM settings d, settings a WHERE d.name = 'job_deadline_sec' AND a.name = 'job_max_age_sec';
     IF v_facts.limited THEN
         v_n := least(p_n, permit_room(p_dispatcher, p_model));
@@ -52,5 +55,9 @@ BEGIN
     IF v_wait_ms IS NOT NULL THEN
         wait_ms := v_wait_ms;
         RETURN NEXT;
+    END IF;
+    v_some := v_places <> '{}' OR v_wait_ms IS NOT NULL;
+    IF v_facts.idle = v_some AND (p_awake OR NOT v_some) THEN
+        UPDATE dispatchers SET idle = NOT v_some WHERE dispatcher_id = p_dispatcher;
     END IF;
 END $$;

@@ -3,6 +3,7 @@
 -- Return something else than they did, or take more.
 DROP FUNCTION IF EXISTS camserver.job_complete(bigint[], bigint[], camserver.job_kind[]);
 DROP FUNCTION IF EXISTS camserver.job_claim(camserver.job_kind, uuid, integer, text, integer);
+DROP FUNCTION IF EXISTS camserver.job_take(camserver.job_kind, uuid, integer, text);
 DROP FUNCTION IF EXISTS camserver.job_pick(camserver.job_kind, integer);
 DROP FUNCTION IF EXISTS camserver.event_apply(text, bigint, timestamptz, text, smallint, real, double precision,
     camserver.retention_class, text);
