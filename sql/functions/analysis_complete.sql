@@ -6,77 +6,67 @@
 -- if it has one, which is released, whatever else becomes of the element.
 -- An element whose token is not current changes nothing. Any other fault of an element fails the whole call: the
 -- caller then sends them one by one. Returns jsonb: done and fenced counts, followups if any were queued.
--- Locks: advisory 'camera' of each camera in lock_id order; then the jobs; then 'escalate'; 'suggest'; last
+-- Locks: advisory 'camera' of each camera with a detection in lock_id order; then the jobs; then 'escalate'; 'suggest'; last
 -- those of permit_release.
 CREATE OR REPLACE FUNCTION camserver.analysis_complete(p_dispatcher uuid, p_results jsonb) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = camserver, pg_temp
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
 DECLARE
-    v_now timestamptz;
-    v_item record;
-    v_ended bigint[]; -- by their tokens
-    v_tokens bigint[] := '{}'; -- of those with a detection, in the order of their frames, and the events of these
-    v_events bigint[] := '{}';
+    v_done integer;
+    v_seen jsonb;   -- the detections among the elements, each with its job's frame, camera and time
+    v_tagged jsonb; -- frames with tags: frame_id, schema_version, tags
     v_frames bigint[];
+    v_permits uuid[];
     v_followups integer := 0;
 BEGIN
     PERFORM pg_advisory_xact_lock(lock_class('camera'), l.lock_id) FROM (
         SELECT DISTINCT c.lock_id
-        FROM jsonb_to_recordset(p_results) AS r (job_id bigint) JOIN inference_jobs j USING (job_id) JOIN cameras c USING (camera_id)
+        FROM jsonb_to_recordset(p_results) AS r (job_id bigint, detected boolean)
+        JOIN inference_jobs j USING (job_id) JOIN cameras c USING (camera_id)
+        WHERE r.detected
         ORDER BY c.lock_id) l;
-    v_now := clock_timestamp();
-    SELECT job_complete(array_agg(r.job_id), array_agg(r.token), '{analyze}') INTO v_ended
-    FROM jsonb_to_recordset(p_results) AS r (job_id bigint, token bigint);
 
-    FOR v_item IN
-        SELECT r.*, j.camera_id, j.captured_at, j.frame_id
-        FROM jsonb_to_recordset(p_results) AS r (job_id bigint, token bigint, detected boolean, primary_event text, severity smallint,
-            confidence real, best_score double precision, retention_class retention_class, retention_reason text)
-        JOIN inference_jobs j USING (job_id)
-        WHERE r.detected AND r.token = ANY (v_ended)
-        ORDER BY j.camera_id, j.captured_at, j.job_id
-    LOOP
-        CONTINUE WHEN v_item.token = ANY (v_tokens); -- said twice is done once
-        v_tokens := v_tokens || v_item.token;
-        v_events := v_events || event_apply(v_item.camera_id, v_item.frame_id, v_item.captured_at, v_item.primary_event,
-            v_item.severity, v_item.confidence, v_item.best_score, v_item.retention_class, v_item.retention_reason);
-    END LOOP;
-
-    WITH seen AS (
-        UPDATE frames f SET analyzed = true, analyzed_at = v_now, detected = r.detected, primary_event = r.primary_event,
-            unknown_flag = r.unknown_flag, severity = r.severity, confidence = r.confidence, count_hint = r.count_hint,
-            blur_score = r.blur_score, result_json = r.result, tags_json = r.tags, event_id = v.event_id,
-            retention_class = CASE WHEN v.case_id IS NULL THEN r.retention_class ELSE 'case' END,
-            retention_reason = CASE WHEN v.case_id IS NULL THEN r.retention_reason ELSE 'case' END,
-            retention_before = CASE WHEN v.case_id IS NOT NULL THEN
-                jsonb_build_object('class', r.retention_class, 'reason', r.retention_reason) END
-        FROM jsonb_to_recordset(p_results) AS r (job_id bigint, token bigint, result jsonb, detected boolean, primary_event text,
-            unknown_flag boolean, severity smallint, confidence real, count_hint integer, blur_score real, tags jsonb,
-            retention_class retention_class, retention_reason text)
-        JOIN inference_jobs j USING (job_id)
-        LEFT JOIN (SELECT t.token, e.event_id, e.case_id FROM unnest(v_tokens, v_events) AS t (token, event_id)
-            JOIN events e USING (event_id)) v USING (token)
-        WHERE f.frame_id = j.frame_id AND r.token = ANY (v_ended)
-        RETURNING f.frame_id
+    -- The array is taken apart once. Most frames show nothing, and are finished with this statement.
+    WITH told AS MATERIALIZED (
+        SELECT * FROM ROWS FROM (
+            jsonb_to_recordset(p_results) AS (job_id bigint, token bigint, result jsonb, schema_version text, detected boolean,
+                primary_event text, unknown_flag boolean, severity smallint, confidence real, count_hint integer, blur_score real,
+                tags jsonb, retention_class retention_class, retention_reason text, permit uuid),
+            jsonb_array_elements(p_results)) AS t (job_id, token, result, schema_version, detected, primary_event, unknown_flag,
+                severity, confidence, count_hint, blur_score, tags, retention_class, retention_reason, permit, item)
+    ), ended AS MATERIALIZED (
+        SELECT * FROM job_complete((SELECT array_agg(t.job_id) FROM told t), (SELECT array_agg(t.token) FROM told t), '{analyze}')
+    ), empty AS (
+        UPDATE frames f SET analyzed = true, analyzed_at = clock_timestamp(), detected = t.detected, primary_event = t.primary_event,
+            unknown_flag = t.unknown_flag, severity = t.severity, confidence = t.confidence, count_hint = t.count_hint,
+            blur_score = t.blur_score, result_json = t.result, tags_json = t.tags, event_id = NULL,
+            retention_class = t.retention_class, retention_reason = t.retention_reason, retention_before = NULL
+        FROM ended e JOIN told t USING (token)
+        WHERE f.frame_id = e.frame_id AND t.detected IS NOT TRUE
     )
-    SELECT array_agg(frame_id) INTO v_frames FROM seen;
+    SELECT (SELECT count(*) FROM ended), (SELECT array_agg(t.permit) FROM told t WHERE t.permit IS NOT NULL), array_agg(e.frame_id),
+        jsonb_agg(t.item || jsonb_build_object('frame_id', e.frame_id, 'camera_id', e.camera_id, 'captured_at', e.captured_at))
+            FILTER (WHERE t.detected),
+        jsonb_agg(jsonb_build_object('frame_id', e.frame_id, 'schema_version', t.schema_version, 'tags', t.tags))
+            FILTER (WHERE t.tags <> '[]')
+    INTO v_done, v_permits, v_frames, v_seen, v_tagged
+    FROM ended e JOIN told t USING (token);
+
     DELETE FROM frame_tags WHERE frame_id = ANY (v_frames);
-    INSERT INTO frame_tags (frame_id, tag_id, tag_group)
-    SELECT DISTINCT j.frame_id, t.tag_id, coalesce(s.tag_group, split_part(t.tag_id, '.', 1))
-    FROM jsonb_to_recordset(p_results) AS r (job_id bigint, token bigint, schema_version text, tags jsonb)
-    JOIN inference_jobs j USING (job_id)
-    CROSS JOIN jsonb_array_elements_text(r.tags) AS t (tag_id)
-    LEFT JOIN schema_tags s ON s.schema_version = r.schema_version AND s.tag_id = t.tag_id
-    WHERE r.token = ANY (v_ended) AND j.frame_id = ANY (v_frames);
-    IF v_tokens <> '{}' THEN
-        INSERT INTO event_tags (event_id, tag_id, tag_group)
-        SELECT DISTINCT f.event_id, t.tag_id, t.tag_group FROM frames f JOIN frame_tags t USING (frame_id)
-        WHERE f.frame_id = ANY (v_frames) AND f.event_id = ANY (v_events)
-        ON CONFLICT DO NOTHING;
-        v_followups := analysis_follow(p_results, v_tokens, v_events);
+    IF v_tagged IS NOT NULL THEN
+        INSERT INTO frame_tags (frame_id, tag_id, tag_group)
+        SELECT DISTINCT f.frame_id, t.tag_id, coalesce(s.tag_group, split_part(t.tag_id, '.', 1))
+        FROM jsonb_to_recordset(v_tagged) AS r (frame_id bigint, schema_version text, tags jsonb)
+        JOIN frames f USING (frame_id)
+        CROSS JOIN jsonb_array_elements_text(r.tags) AS t (tag_id)
+        LEFT JOIN schema_tags s ON s.schema_version = r.schema_version AND s.tag_id = t.tag_id;
     END IF;
-    PERFORM permit_release(ARRAY(SELECT r.permit FROM jsonb_to_recordset(p_results) AS r (permit uuid) WHERE r.permit IS NOT NULL),
-        p_dispatcher);
-    RETURN jsonb_build_object('done', cardinality(v_ended), 'fenced', jsonb_array_length(p_results) - cardinality(v_ended))
+    IF v_seen IS NOT NULL THEN
+        v_followups := analysis_detect(v_seen);
+    END IF;
+    IF v_permits IS NOT NULL THEN
+        PERFORM permit_release(v_permits, p_dispatcher);
+    END IF;
+    RETURN jsonb_build_object('done', v_done, 'fenced', jsonb_array_length(p_results) - v_done)
         || CASE WHEN v_followups > 0 THEN jsonb_build_object('followups', v_followups) ELSE '{}' END;
 END $$;

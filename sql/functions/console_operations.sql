@@ -26,7 +26,7 @@ BEGIN
             UNION ALL
             (SELECT kind, status, created_at FROM inference_jobs WHERE status = 'waiting' ORDER BY available_at LIMIT c_count)
             UNION ALL
-            (SELECT kind, status, created_at FROM inference_jobs WHERE status = 'running' ORDER BY locked_by LIMIT c_count)
+            (SELECT kind, status, created_at FROM inference_jobs WHERE status = 'running' ORDER BY locked_token LIMIT c_count)
             UNION ALL
             (SELECT kind, status, finished_at FROM inference_jobs WHERE status = 'dead' ORDER BY finished_at LIMIT c_count)
         ) j GROUP BY j.kind, j.status) q;

@@ -1,20 +1,20 @@
--- event_apply(camera, frame, ...): put a detection into its event: extend the one it belongs to, or close what is open
+-- event_apply(camera, frame, ..., gap): put a detection into its event: extend the one it belongs to, or close what is open
 -- and open a new one. Internal: the caller holds the camera's advisory lock. A frame that comes late extends,
 -- never shortens, and never closes what is newer. Returns the event's id.
 CREATE OR REPLACE FUNCTION camserver.event_apply(
     p_camera text, p_frame bigint, p_captured_at timestamptz, p_primary_event text, p_severity smallint,
-    p_confidence real, p_best_score double precision, p_retention camserver.retention_class, p_retention_reason text)
+    p_confidence real, p_best_score double precision, p_retention camserver.retention_class, p_retention_reason text,
+    p_gap interval)
 RETURNS bigint
 LANGUAGE plpgsql SET search_path = camserver, pg_temp AS $$
 DECLARE
     v_now timestamptz := clock_timestamp();
-    v_gap interval := make_interval(secs => setting_number('event_merge_gap_sec')::float8);
     v_open events%ROWTYPE;
     v_event bigint;
     v_late boolean;
 BEGIN
     SELECT * INTO v_open FROM events WHERE camera_id = p_camera AND state = 'open' FOR UPDATE;
-    v_event := event_match(v_open, p_camera, p_primary_event, p_captured_at, v_gap);
+    v_event := event_match(v_open, p_camera, p_primary_event, p_captured_at, p_gap);
     IF v_event IS NOT NULL THEN
         UPDATE events SET
             start_at = least(start_at, p_captured_at),
@@ -37,7 +37,7 @@ BEGIN
     v_late := p_captured_at < v_open.last_seen_at;
     IF v_open.event_id IS NOT NULL AND NOT v_late THEN
         UPDATE events SET state = 'closed', end_at = last_seen_at, updated_at = v_now,
-            close_reason = CASE WHEN p_captured_at > v_open.last_seen_at + v_gap THEN 'gap' ELSE 'changed' END
+            close_reason = CASE WHEN p_captured_at > v_open.last_seen_at + p_gap THEN 'gap' ELSE 'changed' END
         WHERE event_id = v_open.event_id;
     END IF;
     INSERT INTO events (camera_id, start_at, last_seen_at, primary_event, severity_max, confidence_max, best_frame_id,
@@ -46,7 +46,7 @@ BEGIN
         p_best_score, p_retention, p_retention_reason, v_now, v_now,
         CASE WHEN v_late THEN 'closed' ELSE 'open' END::event_state,
         CASE WHEN v_late THEN p_captured_at END,
-        CASE WHEN v_late THEN CASE WHEN p_captured_at < v_open.start_at - v_gap THEN 'gap' ELSE 'changed' END END)
+        CASE WHEN v_late THEN CASE WHEN p_captured_at < v_open.start_at - p_gap THEN 'gap' ELSE 'changed' END END)
     RETURNING event_id INTO v_event;
     RETURN v_event;
 END $$;

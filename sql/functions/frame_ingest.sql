@@ -28,7 +28,7 @@ BEGIN
         RETURN jsonb_build_object('outcome', 'BAD_CAPTURED_AT', 'server_time', rfc3339(v_now));
     END IF;
     SELECT count(*) INTO v_waiting FROM (
-        SELECT 1 FROM inference_jobs WHERE camera_id = p_camera AND kind = 'analyze' AND status IN ('queued', 'waiting', 'running')
+        SELECT 1 FROM inference_jobs WHERE camera_id = p_camera AND kind = 'analyze' AND status IN ('queued', 'waiting')
         LIMIT v_max) w;
     v_load := queue_load();
     v_percent := (v_load->>'queued')::numeric * 100 / (v_load->>'max')::numeric;
@@ -41,22 +41,22 @@ BEGIN
         RETURN v_full || jsonb_build_object('outcome', 'QUEUE_FULL', 'retry_after', 5);
     END IF;
 
-    INSERT INTO frames (frame_uuid, camera_id, captured_at, received_at, image_bytes)
-    VALUES (p_frame_uuid, p_camera, p_captured_at, v_now, p_image_bytes)
+    INSERT INTO frames (frame_uuid, camera_id, captured_at, received_at, image_bytes, analyze_job_id)
+    VALUES (p_frame_uuid, p_camera, p_captured_at, v_now, p_image_bytes, nextval('inference_jobs_job_id_seq'))
     ON CONFLICT (frame_uuid) DO NOTHING
-    RETURNING frame_id INTO v_frame;
+    RETURNING frame_id, analyze_job_id INTO v_frame, v_job;
     IF v_frame IS NULL THEN
-        SELECT j.job_id INTO v_job FROM frames f LEFT JOIN inference_jobs j ON j.frame_id = f.frame_id AND j.kind = 'analyze'
-        WHERE f.frame_uuid = p_frame_uuid AND f.camera_id = p_camera LIMIT 1;
+        SELECT j.job_id INTO v_job FROM frames f LEFT JOIN inference_jobs j ON j.job_id = f.analyze_job_id
+        WHERE f.frame_uuid = p_frame_uuid AND f.camera_id = p_camera;
         IF NOT FOUND THEN
             RETURN jsonb_build_object('outcome', 'FRAME_CONFLICT');
         END IF;
         RETURN jsonb_build_object('outcome', 'ACCEPTED', 'frame_uuid', p_frame_uuid, 'job_id', v_job, 'duplicate', true);
     END IF;
 
-    INSERT INTO inference_jobs (kind, priority, camera_id, frame_id, captured_at, max_attempt, created_at, available_at)
-    VALUES ('analyze', p_priority, p_camera, v_frame, p_captured_at, setting_number('job_max_attempt'), v_now, v_now)
-    RETURNING job_id INTO v_job;
+    INSERT INTO inference_jobs (job_id, kind, priority, camera_id, frame_id, captured_at, max_attempt, created_at, available_at)
+    OVERRIDING SYSTEM VALUE
+    VALUES (v_job, 'analyze', p_priority, p_camera, v_frame, p_captured_at, setting_number('job_max_attempt'), v_now, v_now);
     PERFORM job_wake();
     RETURN jsonb_build_object('outcome', 'ACCEPTED', 'frame_uuid', p_frame_uuid, 'job_id', v_job, 'duplicate', false)
         || CASE WHEN v_percent >= (v_load->>'warning_percent')::numeric THEN jsonb_build_object('queue', v_load) ELSE '{}' END;

@@ -3,6 +3,7 @@
 
 #include "common/buf.h"
 #include "common/connections.h"
+#include "common/ident.h"
 #include "config.h"
 
 #include <stdio.h>
@@ -16,12 +17,8 @@ enum {
 	CONNECT_MS = 5000,
 	KEEPALIVE_SEC = 30,
 	HANDLES_KEPT = 64,
+	FORM_MAX = 8 * 1024 * 1024,
 	RETRY_AFTER_MAX_SEC = 3600
-};
-
-struct body { /* a form's bytes on their way out */
-	const char *data;
-	size_t len, at;
 };
 
 struct http_transfer {
@@ -31,7 +28,7 @@ struct http_transfer {
 	struct http_owned owned;
 	struct curl_slist *headers;
 	struct buf answer;
-	struct body body;
+	struct buf body; /* of a form */
 	http_done *done;
 	void (*piece)(void *arg, const char *data, size_t len);
 	void *arg;
@@ -44,6 +41,7 @@ struct http {
 	size_t n_free;
 	const char *ca_file;
 	struct metrics *metrics;
+	char boundary[UUID_TEXT_LEN + 1]; /* between the parts of forms: in none of them, since nobody can guess it */
 };
 
 struct http *http_new(struct err *e)
@@ -55,6 +53,7 @@ struct http *http_new(struct err *e)
 		free(h);
 		return NULL;
 	}
+	ident_new_uuid(h->boundary);
 	curl_multi_setopt(h->multi, CURLMOPT_MAXCONNECTS, (long)IDLE_PER_HOST * HOSTS);
 	return h;
 }
@@ -82,6 +81,7 @@ static void disown(struct http_transfer *t)
 	curl_slist_free_all(t->headers);
 	t->owned = (struct http_owned){0};
 	t->headers = NULL;
+	buf_free(&t->body);
 }
 
 static void transfer_free(struct http_transfer *t)
@@ -142,49 +142,6 @@ static size_t take_answer(char *data, size_t size, size_t n, void *arg)
 	return buf_append(&t->answer, data, size * n) == 0 ? size * n : 0;
 }
 
-static size_t give_body(char *out, size_t size, size_t n, void *arg)
-{
-	struct body *b = arg;
-	size_t len = size * n < b->len - b->at ? size * n : b->len - b->at;
-
-	memcpy(out, b->data + b->at, len);
-	b->at += len;
-	return len;
-}
-
-/* A kept connection may turn out to be closed; curl then begins again on another. */
-static int rewind_body(void *arg, curl_off_t offset, int origin)
-{
-	struct body *b = arg;
-
-	if (origin != SEEK_SET || offset < 0 || (size_t)offset > b->len)
-		return CURL_SEEKFUNC_FAIL;
-	b->at = (size_t)offset;
-	return CURL_SEEKFUNC_OK;
-}
-
-static int add_form(struct http_transfer *t, const struct http_part *parts)
-{
-	t->owned.form = curl_mime_init(t->easy);
-	for (const struct http_part *p = parts; p->name != NULL; p++) {
-		curl_mimepart *part = curl_mime_addpart(t->owned.form);
-
-		if (part == NULL || curl_mime_name(part, p->name) != CURLE_OK)
-			return -1;
-		if (p->text != NULL) {
-			if (curl_mime_data(part, p->text, CURL_ZERO_TERMINATED) != CURLE_OK)
-				return -1;
-			continue;
-		}
-		t->body = (struct body){.data = p->data, .len = p->len};
-		if (curl_mime_data_cb(part, (curl_off_t)p->len, give_body, rewind_body, NULL, &t->body) != CURLE_OK ||
-		    curl_mime_filename(part, p->file_name) != CURLE_OK || curl_mime_type(part, p->type) != CURLE_OK)
-			return -1;
-	}
-	curl_easy_setopt(t->easy, CURLOPT_MIMEPOST, t->owned.form);
-	return 0;
-}
-
 static int add_header(struct http_transfer *t, const char *line)
 {
 	struct curl_slist *longer = curl_slist_append(t->headers, line);
@@ -201,6 +158,39 @@ static int add_headers(struct http_transfer *t, const char *const *lines)
 		if (add_header(t, *lines) < 0)
 			return -1;
 	return 0;
+}
+
+static int add_part(struct buf *out, const char *boundary, const struct http_part *p)
+{
+	const char *name = p->file_name != NULL ? p->file_name : "";
+
+	if (strpbrk(name, "\"\r\n") != NULL)
+		return -1;
+	buf_printf(out, "--%s\r\nContent-Disposition: form-data; name=\"%s\"", boundary, p->name);
+	if (p->text != NULL)
+		buf_printf(out, "\r\n\r\n%s\r\n", p->text);
+	else
+		buf_printf(out, "; filename=\"%s\"\r\nContent-Type: %s\r\n\r\n", name, p->type);
+	if (p->text == NULL && (buf_append(out, p->data, p->len) < 0 || buf_append(out, "\r\n", 2) < 0))
+		return -1;
+	return 0;
+}
+
+/* In one piece, which goes out with the request's head in one call where curl's mime reader needs several. */
+static int add_form(struct http_transfer *t, const struct http_part *parts)
+{
+	char type[96];
+
+	for (const struct http_part *p = parts; p->name != NULL; p++)
+		if (add_part(&t->body, t->http->boundary, p) < 0)
+			return -1;
+	buf_printf(&t->body, "--%s--\r\n", t->http->boundary);
+	if (t->body.failed)
+		return -1;
+	snprintf(type, sizeof type, "Content-Type: multipart/form-data; boundary=%s", t->http->boundary);
+	curl_easy_setopt(t->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)t->body.len);
+	curl_easy_setopt(t->easy, CURLOPT_POSTFIELDS, t->body.data);
+	return add_header(t, type);
 }
 
 static void set_options(struct http_transfer *t, const struct http_request *r)
@@ -252,6 +242,7 @@ static struct http_transfer *transfer_get(struct http *h)
 		}
 		t->http = h;
 		buf_init(&t->answer, 0);
+		buf_init(&t->body, FORM_MAX);
 	}
 	return t;
 }

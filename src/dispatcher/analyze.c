@@ -24,6 +24,7 @@ enum {
 	ANALYZE_TIMEOUT_MS = 10000,
 	POLL_MS = 1000,        /* without a notification */
 	SCHEMA_RETRY_MS = 300, /* a job whose node is being told its schema */
+	SENDS_PER_TURN = 16, /* then the loop looks whether the database has answered, so that it never waits for us */
 	URL_MAX = 1024,
 	ERROR_MAX = 400,
 	PERMIT_COLUMN = 7,
@@ -318,6 +319,7 @@ static void claimed(void *arg, PGresult *result, const char *error)
 		    d->analyze.again ? 0 : clock_ms() + strtol(PQgetvalue(result, i, WAIT_COLUMN), NULL, 10);
 	}
 	d->analyze.again = false;
+	d->analyze.awake = jobs > 0;
 	metrics_add_n(d->metrics, METRIC_JOBS_CLAIMED, (uint64_t)jobs);
 }
 
@@ -328,8 +330,10 @@ static void submit_claim(struct dispatcher *d, size_t n, size_t calls)
 
 	snprintf(n_text, sizeof n_text, "%zu", n);
 	snprintf(calls_text, sizeof calls_text, "%zu", calls);
-	d->analyze.claiming = dbq_submit(d->db, "SELECT * FROM camserver.job_claim('analyze', $1, $2, $3, $4)", 4,
-				  (const char *[]){d->id, n_text, analyze_model(d), calls_text}, claimed, d) == 0;
+	d->analyze.claiming =
+	    dbq_submit(d->db, "SELECT * FROM camserver.job_claim('analyze', $1, $2, $3, $4, $5)", 5,
+		(const char *[]){d->id, n_text, analyze_model(d), calls_text, d->analyze.awake ? "t" : "f"}, claimed,
+		d) == 0;
 }
 
 /* Twice as many as may be sent at once, so that images are at hand; not one by one, but when half is used up. Results
@@ -342,7 +346,7 @@ static void claim(struct dispatcher *d, int64_t now)
 			   ? d->analyze.lane.inflight_max - d->analyze.lane.held
 			   : 0;
 
-	if (d->analyze.claiming || now < d->analyze.due || (d->analyze.limited ? calls == 0 : held > max / 2))
+	if (d->analyze.claiming || now < d->analyze.due || (d->analyze.limited ? calls == 0 : held > max * 3 / 4))
 		return;
 	d->analyze.due = now + POLL_MS;
 	submit_claim(d, d->analyze.limited ? calls : max - held, calls);
@@ -358,18 +362,24 @@ static void give_back_unsent(struct dispatcher *d, const char *why, int64_t dela
 	}
 }
 
-static void send_ready(struct dispatcher *d, int64_t now)
+/* Whether there are more than one turn of the loop sends. */
+static bool send_ready(struct dispatcher *d, int64_t now)
 {
+	size_t sent = 0;
+
 	for (struct job *j = d->analyze.lane.jobs, *next;
 	     j != NULL && d->analyze.lane.sending < d->analyze.lane.inflight_max; j = next) {
 		next = j->next;
 		if (j->state != JOB_READY)
 			continue;
+		if (sent++ == SENDS_PER_TURN)
+			return true;
 		if (d->analyze.pool[0] != '\0')
 			ask_for_worker(j);
 		else if (!send_to_node(j, now))
 			break;
 	}
+	return false;
 }
 
 /* Whether calls can be made: nodes can be reached, or the pool has workers. Otherwise ret_wait_ms says when to look
@@ -407,7 +417,7 @@ int64_t analyze_tick(struct dispatcher *d, int64_t now)
 {
 	int64_t next = now + POLL_MS;
 	long wait_ms = 0;
-	bool full;
+	bool full, more;
 
 	if (d->stopping) {
 		give_back_unsent(d, "given back: the dispatcher stops", 0);
@@ -429,9 +439,11 @@ int64_t analyze_tick(struct dispatcher *d, int64_t now)
 			submit_claim(d, 0, 0); /* gives up the place */
 		return wait_ms > 0 && now + wait_ms < next ? now + wait_ms : next;
 	}
-	send_ready(d, now);
+	more = send_ready(d, now);
 	if (d->membership.registered && dbq_connected(d->db) && d->analyze.push == NULL)
 		claim(d, now);
+	if (more)
+		return now;
 	return d->analyze.due > now && d->analyze.due < next ? d->analyze.due : next;
 }
 

@@ -86,6 +86,7 @@ struct dispatcher {
 		bool limited; /* calls need permits: the last claim said so */
 		bool in_line; /* for a permit: a place in the model's queue is kept */
 		bool again;   /* something was heard while a claim was under way */
+		bool awake;   /* the last claim got something */
 		int64_t due;
 		char pool[IDENT_MAX + 1];  /* whose workers are called instead of nodes; "": none */
 		struct node_state trouble; /* with the pool, or with telling a node its schema */

@@ -133,8 +133,8 @@ void loop_run(struct dispatcher *d, void (*reload)(struct dispatcher *d))
 
 			until = next < until ? next : until;
 		}
+		http_step(d->http); /* first what somebody waits for, then the next claim */
 		dbq_step(d->db, clock_ms());
-		http_step(d->http);
 		if (watchdog_us > 0)
 			sd_notify(0, "WATCHDOG=1");
 	}

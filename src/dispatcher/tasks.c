@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -12,9 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
-enum { THREADS = 2 };
+enum { THREADS = 2, CACHED_MAX = 256 * 1024 };
 
 struct list {
 	struct task *head, **tail;
@@ -55,11 +59,24 @@ static struct task *list_take(struct list *l)
 	return t;
 }
 
+/* The loop is woken for the first; the others it finds with it. */
+static void tell_ended(struct tasks *t, struct task *task)
+{
+	uint64_t one = 1;
+	bool first;
+
+	pthread_mutex_lock(&t->lock);
+	first = t->ended.head == NULL;
+	list_add(&t->ended, task);
+	pthread_mutex_unlock(&t->lock);
+	if (first && write(t->event_fd, &one, sizeof one) < 0)
+		return; /* cannot happen: the counter does not overflow */
+}
+
 static void *work(void *arg)
 {
 	struct tasks *t = arg;
 	struct task *task;
-	uint64_t one = 1;
 
 	pthread_mutex_lock(&t->lock);
 	for (;;) {
@@ -70,10 +87,8 @@ static void *work(void *arg)
 		task = list_take(&t->todo);
 		pthread_mutex_unlock(&t->lock);
 		task->run(task);
+		tell_ended(t, task);
 		pthread_mutex_lock(&t->lock);
-		list_add(&t->ended, task);
-		if (write(t->event_fd, &one, sizeof one) < 0)
-			break; /* cannot happen: the counter does not overflow */
 	}
 	pthread_mutex_unlock(&t->lock);
 	return NULL;
@@ -179,10 +194,48 @@ static void read_picture(struct task *task)
 	}
 }
 
+/* Opens without waiting for a disk: what is not in the kernel's memory is not opened. -1 for any reason. */
+static int open_cached(const char *path)
+{
+	struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, .resolve = RESOLVE_CACHED};
+
+	return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+}
+
+/* Reads a small image that is in memory already, as it is when it has just come in: far sooner than a thread would.
+ * False: it takes a thread. */
+static bool read_cached(struct picture *p)
+{
+	int fd = open_cached(p->path);
+	struct stat st;
+	struct iovec to;
+	bool whole = false;
+
+	if (fd < 0)
+		return false;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 && st.st_size <= CACHED_MAX &&
+	    (p->data = malloc((size_t)st.st_size + 1)) != NULL) {
+		to = (struct iovec){.iov_base = p->data, .iov_len = (size_t)st.st_size};
+		whole = preadv2(fd, &to, 1, 0, RWF_NOWAIT) == (ssize_t)st.st_size;
+	}
+	close(fd);
+	if (!whole) {
+		free(p->data);
+		p->data = NULL;
+		return false;
+	}
+	p->len = (size_t)st.st_size;
+	p->data[p->len] = '\0';
+	return true;
+}
+
 void picture_read(struct tasks *t, struct picture *p, void (*done)(struct task *))
 {
 	p->task = (struct task){.run = read_picture, .done = done};
 	p->data = NULL;
 	p->len = 0;
-	tasks_submit(t, &p->task);
+	if (read_cached(p))
+		tell_ended(t, &p->task);
+	else
+		tasks_submit(t, &p->task);
 }

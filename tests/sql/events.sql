@@ -16,7 +16,8 @@ CREATE FUNCTION pg_temp.see(p_sec numeric, p_kind text DEFAULT 'human', p_camera
 LANGUAGE plpgsql AS $$
 DECLARE
     v_event bigint := camserver.event_apply(p_camera, p_frame, pg_temp.at(p_sec), p_kind, p_severity::smallint,
-        p_confidence, p_score, p_retention::camserver.retention_class, p_reason);
+        p_confidence, p_score, p_retention::camserver.retention_class, p_reason,
+        make_interval(secs => camserver.setting_number('event_merge_gap_sec')::float8));
 BEGIN
     RETURN (SELECT count(*) FROM camserver.events WHERE event_id <= v_event);
 END $$;
@@ -196,7 +197,7 @@ CREATE FUNCTION pg_temp.tuples_read() RETURNS bigint LANGUAGE sql AS $$
     'camserver.events'::regclass $$;
 CREATE TEMP TABLE read_before AS SELECT pg_temp.tuples_read() AS n;
 DO $$ BEGIN
-    PERFORM camserver.event_apply('t_cam', 1, pg_temp.at(0), 'human', 1::smallint, 0.5, 1, 'normal', 'r');
+    PERFORM camserver.event_apply('t_cam', 1, pg_temp.at(0), 'human', 1::smallint, 0.5, 1, 'normal', 'r', '90 s');
 END $$;
 SELECT cmp_ok(pg_temp.tuples_read() - n, '<', 100::bigint, 'opening an event does not read 5000 old ones') FROM
     read_before;

@@ -1,6 +1,6 @@
 -- frame_ingest: every outcome, what it leaves behind, and that it wakes only when there is new work for a sleeper.
 BEGIN;
-SELECT plan(50);
+SELECT plan(51);
 
 DELETE FROM camserver.dispatchers;
 SELECT camserver.camera_set('t_cam'), camserver.camera_set('t_cam2'),
@@ -101,7 +101,7 @@ SELECT is(pg_temp.ingest(5)->>'outcome', 'ACCEPTED', 'with other attempts');
 SELECT is((SELECT max_attempt::integer FROM camserver.inference_jobs JOIN camserver.frames USING (frame_id)
     WHERE frame_uuid = pg_temp.id(5)), 3, 'attempts are a setting');
 
--- The queue's cap: what waits, is queued or runs counts; what is over does not; other cameras do not.
+-- The queue's cap: what waits or is queued counts; what runs or is over does not; other cameras do not.
 DELETE FROM camserver.inference_jobs WHERE camera_id ~ '^t_';
 SELECT camserver.setting_set('camera_queue_max', '3') \g /dev/null
 SELECT pg_temp.ingest(i) FROM generate_series(11, 13) i \g /dev/null
@@ -113,9 +113,12 @@ SELECT is(pg_temp.ingest(13, 't_cam2')->>'outcome', 'FRAME_CONFLICT', 'a foreign
 SELECT is(pg_temp.ingest(15, 't_cam2')->>'outcome', 'ACCEPTED', 'other cameras are not held up');
 UPDATE camserver.inference_jobs j SET status = 'waiting' FROM camserver.frames f WHERE f.frame_id = j.frame_id
     AND frame_uuid = pg_temp.id(11);
+SELECT is(pg_temp.ingest(14)->>'outcome', 'QUEUE_FULL', 'jobs that wait count');
 UPDATE camserver.inference_jobs j SET status = 'running', locked_token = 1 FROM camserver.frames f
     WHERE f.frame_id = j.frame_id AND frame_uuid = pg_temp.id(12);
-SELECT is(pg_temp.ingest(14)->>'outcome', 'QUEUE_FULL', 'jobs that wait or run count');
+SELECT is(pg_temp.ingest(14)->>'outcome', 'ACCEPTED', 'one that runs leaves its place to the next');
+UPDATE camserver.inference_jobs j SET status = 'done' FROM camserver.frames f
+    WHERE f.frame_id = j.frame_id AND frame_uuid = pg_temp.id(14);
 UPDATE camserver.inference_jobs j SET status = s::camserver.job_status, locked_token = NULL FROM camserver.frames f,
     (VALUES (11, 'done'), (12, 'dead'), (13, 'cancelled')) v (n, s)
     WHERE f.frame_id = j.frame_id AND frame_uuid = pg_temp.id(n);

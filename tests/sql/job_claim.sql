@@ -1,6 +1,6 @@
 -- job_claim: which jobs, in which order, with which tokens; what waits comes back when it is due; what is too old goes.
 BEGIN;
-SELECT plan(54);
+SELECT plan(59);
 
 DELETE FROM camserver.inference_jobs;
 DELETE FROM camserver.dispatchers;
@@ -53,6 +53,21 @@ SELECT is(pg_temp.idle(2), false, 'nobody else');
 CREATE TEMP TABLE place AS SELECT ctid AS place FROM camserver.dispatchers WHERE pid = 1;
 SELECT pg_temp.claim(5) \g /dev/null
 SELECT is((SELECT ctid FROM camserver.dispatchers WHERE pid = 1), place, 'which is not written twice') FROM place;
+
+-- Who was asleep and gets something is marked until it gets something again.
+UPDATE camserver.dispatchers SET idle = true WHERE pid = 2;
+SELECT pg_temp.job(101), pg_temp.job(102), pg_temp.job(103) \g /dev/null
+SELECT count(*) FROM camserver.job_claim('analyze', :d2, 1, p_awake => false) \g /dev/null
+SELECT is(pg_temp.idle(2), true, 'the mark stays while nobody knows whether there is more');
+SELECT count(*) FROM camserver.job_claim('analyze', :d2, 1, p_awake => true) \g /dev/null
+SELECT is(pg_temp.idle(2), false, 'there is: not idle');
+SELECT count(*) FROM camserver.job_claim('analyze', :d2, 1, p_awake => false) \g /dev/null
+SELECT is(pg_temp.idle(2), false, 'no claim that gets something makes it idle');
+SELECT count(*) FROM camserver.job_claim('analyze', :d2, 1, p_awake => true) \g /dev/null
+SELECT is(pg_temp.idle(2), true, 'one that gets nothing does');
+SELECT count(*) FROM camserver.job_claim('analyze', :d2, 1, p_awake => false) \g /dev/null
+SELECT is(pg_temp.idle(2), true, 'whoever asks');
+UPDATE camserver.dispatchers SET idle = false WHERE pid = 2;
 
 -- Order, number.
 SELECT pg_temp.job(1), pg_temp.job(2, 5), pg_temp.job(3), pg_temp.job(4, 5), pg_temp.job(5, -3),
