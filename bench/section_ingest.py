@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Frames in: spool synced, row and job committed, against the shortest program that does the same."""
 
-from harness import interleave
+from harness import CAMERAS, interleave
 
 CLIENTS = 16
-SITE = 256  # cameras: with few, the frames of one would pile up, as no dispatcher is there to take them
 
 
 def run(bench):
     token = bench.camctl("token", "create", "bench", "--role", "ingest").strip()
     bench.stack("up", "fcgi", "lighttpd")
-    for n in range(1, SITE + 1):
-        bench.sql("SELECT camserver.camera_set(%s)", f"bench{n}")
 
     def empty():
         """Each measurement begins with an empty queue, as where dispatchers keep up."""
@@ -19,11 +16,11 @@ def run(bench):
 
     def ours():
         empty()
-        return bench.load("frame", CLIENTS, bench.seconds, bench.http, "bench", SITE, bench.file("frame.jpg"), token)["rate"]
+        return bench.load("frame", CLIENTS, bench.seconds, bench.http, "bench", CAMERAS, bench.file("frame.jpg"), token)["rate"]
 
     def shortest():
         empty()
-        return bench.json_of(bench.program("ingest"), CLIENTS, bench.seconds, bench.file("spool"), "bench", SITE,
+        return bench.json_of(bench.program("ingest"), CLIENTS, bench.seconds, bench.file("spool"), "bench", CAMERAS,
                              bench.file("frame.jpg"))["rate"]
 
     got = interleave(bench, shortest=shortest, ours=ours)

@@ -13,7 +13,8 @@ SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off 
 DECLARE
     v_now timestamptz := clock_timestamp();
     v_max integer := setting_number('camera_queue_max');
-    v_waiting integer;
+    c_few CONSTANT integer := 100;
+    v_waiting integer := 0;
     v_load jsonb;
     v_percent numeric;
     v_full jsonb;
@@ -27,10 +28,13 @@ BEGIN
     IF p_captured_at > v_now + interval '5 minutes' THEN
         RETURN jsonb_build_object('outcome', 'BAD_CAPTURED_AT', 'server_time', rfc3339(v_now));
     END IF;
-    SELECT count(*) INTO v_waiting FROM (
-        SELECT 1 FROM inference_jobs WHERE camera_id = p_camera AND kind = 'analyze' AND status IN ('queued', 'waiting')
-        LIMIT v_max) w;
     v_load := queue_load();
+    -- Few are counted for every frame, and so they are where there were many when all were counted; else there is room.
+    IF v_max <= c_few OR v_load->'crowded' ? p_camera THEN
+        SELECT count(*) INTO v_waiting FROM (
+            SELECT 1 FROM inference_jobs WHERE camera_id = p_camera AND kind = 'analyze' AND status IN ('queued', 'waiting')
+            LIMIT v_max) w;
+    END IF;
     v_percent := (v_load->>'queued')::numeric * 100 / (v_load->>'max')::numeric;
     IF v_waiting >= v_max THEN
         v_full := jsonb_build_object('camera_queue', v_waiting, 'camera_queue_max', v_max);
@@ -59,5 +63,5 @@ BEGIN
     VALUES (v_job, 'analyze', p_priority, p_camera, v_frame, p_captured_at, setting_number('job_max_attempt'), v_now, v_now);
     PERFORM job_wake();
     RETURN jsonb_build_object('outcome', 'ACCEPTED', 'frame_uuid', p_frame_uuid, 'job_id', v_job, 'duplicate', false)
-        || CASE WHEN v_percent >= (v_load->>'warning_percent')::numeric THEN jsonb_build_object('queue', v_load) ELSE '{}' END;
+        || CASE WHEN v_percent >= (v_load->>'warning_percent')::numeric THEN jsonb_build_object('queue', v_load - 'crowded') ELSE '{}' END;
 END $$;

@@ -3,6 +3,10 @@
 -- limits bind: no more jobs are taken than permits are granted (permit_claim), each job comes with its permit, and if jobs are
 -- left for which there is none now a last row without a job has wait_ms: when it is worth asking again.
 -- p_awake: as job_claim() has it; NULL: the dispatcher is not marked.
+-- A claim that is a transaction by itself and takes no permits does not wait for the disk: if a crash forgets it, the jobs are
+-- queued as before, and what its holder then says of them carries a token that no row has. They are done once more, not lost, and
+-- nothing is written twice. (Attempts that a crash of the database forgets do not count; those of a dispatcher do.) Permits must
+-- not be forgotten while the calls that they are for are made.
 -- Internal, for the claims. Locks: the jobs, never waiting for one; then those of permit_claim; then the dispatcher.
 CREATE OR REPLACE FUNCTION camserver.job_take(
     p_kind camserver.job_kind, p_dispatcher uuid, p_n integer, p_model text DEFAULT NULL, p_awake boolean DEFAULT NULL)
@@ -18,6 +22,8 @@ DECLARE
     v_permits uuid[];
     v_wait_ms integer;
     v_some boolean;
+    -- Nothing has been written before it, and what comes after it is no part of this transaction.
+    v_alone boolean := pg_current_xact_id_if_assigned() IS NULL AND statement_timestamp() = transaction_timestamp();
 BEGIN
     SELECT d.value::float8 * CASE p_kind WHEN 'analyze' THEN 1 ELSE 3 END AS deadline_sec, a.value::numeric AS max_age_sec,
         EXISTS (SELECT 1 FROM inference_jobs j WHERE j.status = 'waiting' AND j.available_at <= v_now) AS due,
@@ -37,11 +43,14 @@ BEGIN
         v_places := v_places[:cardinality(v_permits)];
     END IF;
     IF v_places <> '{}' THEN
+        IF v_alone AND NOT v_facts.limited THEN
+            PERFORM set_config('synchronous_commit', 'off', true);
+        END IF;
         v_now := clock_timestamp();
         RETURN QUERY
         WITH claimed AS (
             UPDATE inference_jobs j SET status = 'running', attempt = j.attempt + 1, locked_by = p_dispatcher,
-                locked_token = nextval('job_token_seq'), locked_at = v_now,
+                locked_token = job_token(v_now), locked_at = v_now,
                 deadline_at = v_now + make_interval(secs => v_facts.deadline_sec)
             FROM unnest(v_places, v_permits) WITH ORDINALITY AS p (place, permit, n)
             WHERE j.ctid = p.place

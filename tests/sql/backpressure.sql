@@ -1,6 +1,6 @@
 -- Backpressure on frames: the count that no request makes, the refusal, and what an accepted frame's sender is told.
 BEGIN;
-SELECT plan(24);
+SELECT plan(29);
 
 CREATE FUNCTION pg_temp.ingest(p_n integer) RETURNS jsonb LANGUAGE sql AS $$
     SELECT camserver.frame_ingest('t', ('00000000-0000-0000-0000-' || lpad(p_n::text, 12, '0'))::uuid, 't_bp', now(), 0, 10) $$;
@@ -15,7 +15,7 @@ SELECT camserver.camera_set('t_bp') \g /dev/null
 SELECT camserver.setting_set('ingest_queue_max', '100') \g /dev/null
 
 SELECT pg_temp.fill(3) \g /dev/null
-SELECT is(camserver.queue_load(), '{"queued": 3, "max": 100, "warning_percent": 50, "overload_percent": 80, "delay_ms": 100}',
+SELECT is(camserver.queue_load(), '{"queued": 3, "max": 100, "warning_percent": 50, "overload_percent": 80, "delay_ms": 100, "crowded": []}',
     'the specification''s numbers');
 DELETE FROM camserver.inference_jobs;
 SELECT is(pg_temp.load(), 3, 'a count of a moment ago is good enough');
@@ -71,5 +71,23 @@ SELECT is((SELECT value FROM told WHERE name = 'camserver_jobs' AND label_value 
 SELECT is((SELECT string_agg(DISTINCT name, ', ') FROM told WHERE value IS NULL), NULL, 'no number is missing');
 SELECT is((SELECT count(*) FROM (SELECT 1 FROM told GROUP BY name, label_value, label2_value HAVING count(*) > 1) x), 0::bigint,
     'nothing is told twice');
+-- A camera's own share. With a limit that is not small it is counted when all is counted.
+DELETE FROM camserver.inference_jobs;
+SELECT camserver.setting_set('ingest_queue_max', '10000') \g /dev/null
+SELECT camserver.setting_set('camera_queue_max', '200') \g /dev/null
+SELECT pg_temp.fill(99) \g /dev/null
+SELECT is(camserver.queue_load()->'crowded', '[]', 'a camera that has less than half of what it may have');
+SELECT pg_temp.fill(100) \g /dev/null
+SELECT is(camserver.queue_load()->'crowded', '["t_other"]', 'and one that has half');
+SELECT camserver.camera_set('t_other') \g /dev/null
+SELECT pg_temp.fill(200) \g /dev/null
+SELECT is((SELECT f - 'retry_after' FROM camserver.frame_ingest('t', gen_random_uuid(), 't_other', clock_timestamp(), 0, 1) f),
+    '{"outcome": "QUEUE_FULL", "camera_queue": 200, "camera_queue_max": 200}', 'no more than it may have');
+SELECT is(camserver.frame_ingest('t', gen_random_uuid(), 't_bp', clock_timestamp(), 0, 1)->>'outcome', 'ACCEPTED', 'another has its own');
+UPDATE camserver.queue_count SET crowded = '[]', counted_at = clock_timestamp();
+SELECT camserver.setting_set('camera_queue_max', '100') \g /dev/null
+SELECT is(camserver.frame_ingest('t', gen_random_uuid(), 't_other', clock_timestamp(), 0, 1)->>'outcome', 'QUEUE_FULL',
+    'a small limit is counted for every frame');
+
 SELECT * FROM finish();
 ROLLBACK;
