@@ -50,7 +50,7 @@ BEGIN
         RETURN QUERY
         WITH claimed AS (
             UPDATE inference_jobs j SET status = 'running', attempt = j.attempt + 1, locked_by = p_dispatcher,
-                locked_token = job_token(v_now), locked_at = v_now,
+                locked_token = job_token(v_now, p.n), locked_at = v_now,
                 deadline_at = v_now + make_interval(secs => v_facts.deadline_sec)
             FROM unnest(v_places, v_permits) WITH ORDINALITY AS p (place, permit, n)
             WHERE j.ctid = p.place

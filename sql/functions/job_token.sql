@@ -1,7 +1,8 @@
--- job_token(at): a token for a claim made at that time: the millisecond, and below it a number from a sequence. Later ones are
--- greater. It is never given twice, not even by a server that has come back from a crash and has forgotten the latest of its
--- sequence's numbers together with the claims that they were for: by then it is another millisecond. Internal; inlined.
-CREATE OR REPLACE FUNCTION camserver.job_token(p_at timestamptz) RETURNS bigint
-LANGUAGE sql AS $$
-    SELECT ((extract(epoch FROM p_at) * 1000)::bigint << 16) + (nextval('camserver.job_token_seq') & 65535)
+-- job_token(at, n): the token of the n-th job of a claim made at that time: in microseconds, so that a claim is over before its
+-- tokens are used up, and a job's next claim has a greater one. It takes nothing that a crash could bring back: not even a server
+-- that has forgotten a claim gives the same job the same token again. Small enough for programs that count in doubles. Internal;
+-- inlined.
+CREATE OR REPLACE FUNCTION camserver.job_token(p_at timestamptz, p_n bigint) RETURNS bigint
+LANGUAGE sql STABLE AS $$
+    SELECT (extract(epoch FROM p_at - timestamptz '2025-01-01 00:00:00+00') * 1000000)::bigint + p_n
 $$;

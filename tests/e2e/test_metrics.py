@@ -265,7 +265,7 @@ def what_the_sweeps_do_is_counted(stack):
     # A job whose dispatcher is gone, at its last attempt.
     stack.sql("""INSERT INTO camserver.inference_jobs (kind, status, camera_id, captured_at, created_at, available_at, attempt, max_attempt,
             locked_by, locked_token, locked_at, deadline_at)
-        VALUES ('analyze', 'running', %s, now(), now(), now(), 1, 1, gen_random_uuid(), camserver.job_token(now()), now(),
+        VALUES ('analyze', 'running', %s, now(), now(), now(), 1, 1, gen_random_uuid(), camserver.job_token(now(), 1), now(),
             now() + interval '1 hour')""", camera)
     for name in ("camserver_jobs_rescued_total", "camserver_leases_swept_total"):
         wait_until(lambda: scrape(stack)[name, ""] > before[name, ""], timeout=60, what=name)

@@ -2,3 +2,6 @@
 -- that a frame costs the same whatever waits.
 ALTER TABLE camserver.queue_count ADD COLUMN crowded jsonb NOT NULL DEFAULT '[]';
 COMMENT ON COLUMN camserver.queue_count.crowded IS 'Cameras that had half of camera_queue_max or more.';
+
+-- Tokens are times now (job_token).
+DROP SEQUENCE camserver.job_token_seq;
