@@ -62,7 +62,7 @@ def run(bench):
             n = int(1000 * bench.seconds)
             fill(bench, n)
             # Their queues hold the jobs; the row of ours is only what the completion ends.
-            bench.sql("""UPDATE camserver.inference_jobs SET status = 'running', locked_token = camserver.job_token(now(), 1),
+            bench.sql("""UPDATE camserver.inference_jobs SET status = 'running', locked_token = camserver.job_token(now(), job_id),
                 locked_by = gen_random_uuid(), locked_at = now(), deadline_at = now() + interval '1 day'""")
             bench.sql("VACUUM ANALYZE camserver.inference_jobs")
             memory[peer].append(bench.peer("pipeline.mjs", peer)["rss_mb"])

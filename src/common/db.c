@@ -2,6 +2,7 @@
 #include "common/db.h"
 
 #include "common/clock.h"
+#include "common/statements.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -9,17 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	RETRY_MS = 250, /* after a failed connect, calls fail at once for so long */
-	STATEMENTS_MAX = 64,
-	NAME_MAX_LEN = 24,
-};
-
-/* A statement that this connection has run; from its second time on it is prepared. */
-struct statement {
-	uint64_t hash;
-	bool prepared;
-};
+enum { RETRY_MS = 250 }; /* after a failed connect, calls fail at once for so long */
 
 struct db {
 	const char *url;
@@ -29,9 +20,7 @@ struct db {
 	bool was_connected, plain;
 	int64_t retry_at;
 	unsigned long reconnects;
-	struct statement statements[STATEMENTS_MAX];
-	size_t n_statements;
-	bool not_prepared; /* a pool stands between: what was prepared may be on another of its connections */
+	struct statements statements;
 	char sqlstate[DB_SQLSTATE_LEN + 1];
 	struct err last;
 };
@@ -70,8 +59,7 @@ static void drop(struct db *db)
 {
 	PQfinish(db->conn);
 	db->conn = NULL;
-	db->n_statements = 0;
-	db->not_prepared = false;
+	db->statements = (struct statements){0};
 }
 
 void db_free(struct db *db)
@@ -230,67 +218,30 @@ static const char *state_of(const PGresult *result)
 	return state != NULL ? state : "";
 }
 
-/* A prepared statement's name is made of its text: under one name there is never another statement, whoever prepared
- * it. */
-static uint64_t hash_of(const char *sql)
-{
-	uint64_t hash = 14695981039346656037U;
-
-	for (; *sql != '\0'; sql++)
-		hash = (hash ^ (unsigned char)*sql) * 1099511628211U;
-	return hash;
-}
-
-/* True if the statement is prepared by now, under the name. A fault here is left to the statement itself to meet. */
-static bool prepare(struct db *db, const char *sql, int64_t deadline, char name[NAME_MAX_LEN])
-{
-	uint64_t hash = hash_of(sql);
-	struct statement *s = NULL;
-	PGresult *result;
-
-	for (size_t i = 0; i < db->n_statements && s == NULL; i++)
-		if (db->statements[i].hash == hash)
-			s = &db->statements[i];
-	if (s == NULL) {
-		if (db->n_statements < STATEMENTS_MAX)
-			db->statements[db->n_statements++] = (struct statement){.hash = hash};
-		return false;
-	}
-	snprintf(name, NAME_MAX_LEN, "cam_%016llx", (unsigned long long)hash);
-	if (s->prepared)
-		return true;
-	if (PQsendPrepare(db->conn, name, sql, 0, NULL) != 1)
-		return false;
-	result = take_result(db, deadline);
-	/* 42P05: somebody whose connection this was, behind a pool, has prepared it. */
-	s->prepared =
-	    result != NULL && (PQresultStatus(result) == PGRES_COMMAND_OK || strcmp(state_of(result), "42P05") == 0);
-	PQclear(result);
-	return s->prepared;
-}
-
-/* 26000: behind a pool this is another connection than the one it was prepared on. 0A000: the database's functions were
- * replaced by others that return something else. In both cases nothing has been done. */
-static bool is_lost_statement(const PGresult *result)
-{
-	return result != NULL && PQresultStatus(result) == PGRES_FATAL_ERROR &&
-	       (strcmp(state_of(result), "26000") == 0 || strcmp(state_of(result), "0A000") == 0);
-}
-
 /* Sends the statement and takes its result; NULL if the connection broke or the time is over. */
 static PGresult *run(struct db *db, const char *sql, int n, const char *const *params, int64_t deadline)
 {
-	char name[NAME_MAX_LEN];
+	char name[STATEMENT_NAME_MAX];
+	enum statement_use use = statements_use(&db->statements, sql, name);
 	PGresult *result;
 
-	if (!db->not_prepared && prepare(db, sql, deadline, name)) {
+	if (use == STATEMENT_PREPARE) {
+		if (PQsendPrepare(db->conn, name, sql, 0, NULL) != 1)
+			return NULL;
+		result = take_result(db, deadline);
+		if (result == NULL)
+			return NULL;
+		if (statements_prepared(&db->statements, sql, result))
+			use = STATEMENT_PREPARED;
+		PQclear(result);
+	}
+	if (use == STATEMENT_PREPARED) {
 		if (PQsendQueryPrepared(db->conn, name, n, params, NULL, NULL, 0) != 1)
 			return NULL;
 		result = take_result(db, deadline);
-		if (!is_lost_statement(result))
+		if (result == NULL || !statements_lost(&db->statements, result))
 			return result;
 		PQclear(result);
-		db->not_prepared = true;
 	}
 	if (PQsendQueryParams(db->conn, sql, n, NULL, params, NULL, NULL, 0) != 1)
 		return NULL;

@@ -3,6 +3,7 @@
 
 #include "common/clock.h"
 #include "common/db.h"
+#include "common/statements.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -30,9 +31,11 @@ struct dbq {
 	PGconn *conn;
 	PGresult *result; /* BUSY: the last one of the answer so far */
 	PostgresPollingStatusType polling;
-	bool unsent;     /* BUSY: the output buffer is not yet empty */
-	int64_t due;     /* DOWN: next try; CONNECTING, BUSY: give up */
-	int64_t wait_ms; /* DOWN: grows with every failure */
+	struct statements statements;
+	enum statement_use use; /* BUSY: how the head was sent; PREPARE: it has not been sent itself yet */
+	bool unsent;            /* BUSY: the output buffer is not yet empty */
+	int64_t due;            /* DOWN: next try; CONNECTING, BUSY: give up */
+	int64_t wait_ms;        /* DOWN: grows with every failure */
 	const char *channels[DBQ_CHANNELS_MAX];
 	size_t n_channels;
 	bool notified;
@@ -151,6 +154,7 @@ static void start_connecting(struct dbq *q, int64_t now)
 
 	db_keywords(q->url, q->application, names, values);
 	q->conn = PQconnectStartParams(names, values, 1);
+	q->statements = (struct statements){0};
 	q->state = CONNECTING;
 	q->polling = PGRES_POLLING_WRITING;
 	q->due = now + CONNECT_MS;
@@ -213,17 +217,39 @@ static void go_on_connecting(struct dbq *q, int64_t now)
 	}
 }
 
-static void send_head(struct dbq *q, int64_t now)
+static void send_as(struct dbq *q, enum statement_use use, const char *name, int64_t now)
 {
-	struct call *c = q->head;
+	const struct call *c = q->head;
+	const char *const *params = (const char *const *)c->params;
+	int sent = 0;
 
-	if (PQsendQueryParams(q->conn, c->sql, c->n, NULL, (const char *const *)c->params, NULL, NULL, 0) != 1) {
+	switch (use) {
+	case STATEMENT_PREPARE:
+		sent = PQsendPrepare(q->conn, name, c->sql, 0, NULL);
+		break;
+	case STATEMENT_PREPARED:
+		sent = PQsendQueryPrepared(q->conn, name, c->n, params, NULL, NULL, 0);
+		break;
+	case STATEMENT_PLAIN:
+		sent = PQsendQueryParams(q->conn, c->sql, c->n, NULL, params, NULL, NULL, 0);
+		break;
+	}
+	if (sent != 1) {
 		fail(q, now, "the database connection broke");
 		return;
 	}
 	q->state = BUSY;
+	q->use = use;
 	q->unsent = true;
 	q->due = now + q->timeout_ms;
+}
+
+static void send_head(struct dbq *q, int64_t now)
+{
+	char name[STATEMENT_NAME_MAX];
+	enum statement_use use = statements_use(&q->statements, q->head->sql, name);
+
+	send_as(q, use, name, now);
 }
 
 /* Takes what has come of the answer; true at its end. The rows are sent before the commit, so only the end says that it
@@ -241,6 +267,23 @@ static bool take_results(struct dbq *q)
 	return false;
 }
 
+/* The answer is about preparing the head, or says that what was prepared is not there: the head is still to be sent. */
+static bool is_unsent_still(struct dbq *q, int64_t now)
+{
+	char name[STATEMENT_NAME_MAX];
+	PGresult *result = q->result;
+	bool prepared = q->use == STATEMENT_PREPARE && statements_prepared(&q->statements, q->head->sql, result);
+
+	if (q->use == STATEMENT_PLAIN || (q->use == STATEMENT_PREPARED && !statements_lost(&q->statements, result)))
+		return false;
+	q->result = NULL;
+	PQclear(result);
+	if (prepared)
+		statements_use(&q->statements, q->head->sql, name);
+	send_as(q, prepared ? STATEMENT_PREPARED : STATEMENT_PLAIN, name, now);
+	return true;
+}
+
 static void finish_head(struct dbq *q)
 {
 	PGresult *result = q->result;
@@ -254,23 +297,31 @@ static void finish_head(struct dbq *q)
 	call_free(c);
 }
 
+static bool flush(struct dbq *q, int64_t now)
+{
+	int flushed = q->unsent ? PQflush(q->conn) : 0;
+
+	if (flushed < 0)
+		fail(q, now, "the database connection broke");
+	else
+		q->unsent = flushed > 0;
+	return flushed >= 0;
+}
+
 static void go_on_talking(struct dbq *q, int64_t now)
 {
-	if (q->unsent) {
-		int flushed = PQflush(q->conn);
-
-		if (flushed < 0) {
-			fail(q, now, "the database connection broke");
-			return;
-		}
-		q->unsent = flushed > 0;
-	}
-	if (PQconsumeInput(q->conn) != 1)
+	if (!flush(q, now))
+		return;
+	if (PQconsumeInput(q->conn) != 1) {
 		fail(q, now, "the database connection broke");
-	else if (take_results(q) && PQstatus(q->conn) == CONNECTION_OK)
-		finish_head(q);
-	else if (now >= q->due || PQstatus(q->conn) != CONNECTION_OK)
+	} else if (take_results(q) && PQstatus(q->conn) == CONNECTION_OK) {
+		if (is_unsent_still(q, now))
+			flush(q, now);
+		else
+			finish_head(q);
+	} else if (now >= q->due || PQstatus(q->conn) != CONNECTION_OK) {
 		fail(q, now, "the database does not answer");
+	}
 }
 
 /* Idle, and yet something to read: a notice, a notification, or the end of the connection. */
