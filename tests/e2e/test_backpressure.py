@@ -68,6 +68,7 @@ def the_queue_in_steps(stack, front):
                                 what="the stage")[0]
             delay = int(answer.headers.get("X-Backpressure-Delay-Ms", 0))
             print(f"# {load:5.1f} %  {answer.status}   {delay:4} ms  {expected if percent < 80 else '-':>4}")
+            stack.announce()
             now = stage(stack)
             if percent >= 80:
                 data = answer.expect(503, "QUEUE_FULL")
