@@ -66,7 +66,9 @@ def take_lease():
 
 
 def put(deb):
-    """Into root's home; the path to give to apt."""
+    """Into root's home, as the only one there; the path to give to apt."""
+    for other in glob.glob(f"{m.root}/root/camserver_*.deb"):
+        os.remove(other)
     shutil.copy(deb, f"{m.root}/root/")
     return f"./{os.path.basename(deb)}"
 
