@@ -321,7 +321,9 @@ def an_upgrade_with_a_running_queue_loses_nothing():
     codes = collections.Counter(code for _, code in answers)
     accepted = [json.loads(body)["frame_uuid"] for body, code in answers if code in ("200", "202")]
     print(f"# queue at the start of the upgrade: {before}, at its end: {after}; answers meanwhile: {dict(codes)}")
-    assert set(codes) <= {"202", "502", "503", "504"} and len(accepted) > 10, codes
+    # Programs refuse with 503 and their reasons; pages are the web server's, whose program has just gone (lighttpd: 500, 503).
+    assert all(code == "202" or code == "503" or code[0] == "5" and body.startswith("<") for body, code in answers), codes
+    assert len(accepted) > 10, codes
     # Each frame that was accepted, by whatever way, has been analysed, and its result written once.
     written = collections.Counter(m.sql("SELECT frame_uuid FROM probe.analysed").split())
     stored = m.sql("SELECT frame_uuid FROM camserver.frames WHERE camera_id = 'busy'").split()
