@@ -186,7 +186,7 @@ def the_journal_reads_well_and_has_fields():
             name, section = re.fullmatch(r"man:(.+)\((\d)\)", page).groups()
             assert m.out(f"ls /usr/share/man/man{section}/{name}.{section}.gz")
     wait_for_health()
-    rows = [json.loads(line) for line in m.out("journalctl -o json -u 'cam*' --no-pager").splitlines()]
+    rows = [json.loads(line) for line in m.out(f"journalctl -o json --no-pager -u {' -u '.join(ENABLED)}").splitlines()]
     ours = [r for r in rows if r.get("_UID") not in (None, "0")]
     assert {"cam-dispatcher", "cam-manager", "cam-analyzer", "gateway.fcgi"} <= {r["SYSLOG_IDENTIFIER"] for r in ours}
     for r in ours:
