@@ -205,6 +205,11 @@ def apache_serves_by_what_the_readme_says():
         m.out(command)
     wait_for_health()
     take_lease()
+    # The package is removed and comes back, and so does its site.
+    m.out("apt-get remove -qy camserver && systemctl is-active apache2 && test ! -e /etc/apache2/conf-enabled/camserver.conf")
+    m.out(f"apt-get install -qy {put(BUILT)}")
+    wait_for_health()
+    take_lease()
     assert "Apache" in m.out("curl -sI http://127.0.0.1/console/")
 
 
