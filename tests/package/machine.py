@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A container that systemd boots from a directory, with no network but loopback: boot, shut down, commands inside of it."""
 
+import contextlib
 import json
 import os
+import re
 import shlex
 import subprocess
 import time
@@ -32,11 +34,15 @@ class Machine:
             ["systemd-nspawn", "-q", "-D", self.root, "--register=no", "--keep-unit", "--private-network", "--console=pipe", "--boot"],
             stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, env=dict(os.environ, SYSTEMD_NSPAWN_UNIFIED_HIERARCHY="1"))
 
-        def child():
+        def init():
+            """Of nspawn's children the one that is the first process in there; another makes it, and ends."""
             assert self.process.poll() is None, "the container ended"
-            found = subprocess.run(["pgrep", "-P", str(self.process.pid)], capture_output=True, text=True).stdout.split()
-            return found[0] if found else None
-        self.leader = wait_until(child, what="the container's init")
+            for pid in subprocess.run(["pgrep", "-P", str(self.process.pid)], capture_output=True, text=True).stdout.split():
+                with contextlib.suppress(OSError), open(f"/proc/{pid}/status") as f:
+                    if re.search(r"^NSpid:.*\t1$", f.read(), re.M):
+                        return pid
+            return None
+        self.leader = wait_until(init, what="the container's init")
         wait_until(lambda: self.status("systemctl is-system-running") in ("running", "degraded"), what="the end of the boot")
 
     def shut_down(self):
