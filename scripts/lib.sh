@@ -46,7 +46,7 @@ PACKAGES_RUN=(autoconf automake make gcc libc6-dev pkg-config libfcgi-dev libpq-
 PACKAGES_TEST=(libcmocka-dev python3-aiosmtpd postgresql-15-pgtap postgresql-server-dev-15 apache2 python3 python3-psycopg2 python3-pil wrk xz-utils openssl
 	libapache2-mod-xsendfile rclone podman runc prometheus libfaketime man-db python3-jsonschema python3-yaml chromium fonts-noto-cjk)
 # What ./check package takes on top.
-PACKAGES_PACKAGE=(build-essential debhelper devscripts dpkg-dev po-debconf lintian debootstrap systemd-container autopkgtest)
+PACKAGES_PACKAGE=(build-essential debhelper devscripts dpkg-dev po-debconf lintian debootstrap systemd-container piuparts)
 # And what the benchmark is measured against.
 PACKAGES_BENCH=(nginx haproxy redis-server)
 # Where npm came with another Node.js than Debian's, the two packages exclude each other.

@@ -8,6 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+bool ctl_lacks_password(const struct conf *conf)
+{
+	return access(conf->admin_passfile, R_OK) < 0 && errno == EACCES;
+}
 
 int ctl_query(struct ctl *ctl, const char *sql, int n, const char *const *params, PGresult **ret)
 {
@@ -17,7 +23,9 @@ int ctl_query(struct ctl *ctl, const char *sql, int n, const char *const *params
 	if (status == DB_OK)
 		return 0;
 	fprintf(stderr, "camctl: %s\n", e.msg);
-	if (status == DB_DOWN)
+	if (status == DB_DOWN && ctl_lacks_password(ctl->conf))
+		fprintf(stderr, "Perhaps " CTL_NEEDS_ROOT ".\n");
+	else if (status == DB_DOWN)
 		fprintf(
 		    stderr, "Is PostgreSQL running, and is ADMIN_DATABASE_URL right? `camctl config show` tells it.\n");
 	else if (strcmp(db_sqlstate(ctl->db), "3F000") == 0 || strcmp(db_sqlstate(ctl->db), "42P01") == 0 ||

@@ -31,6 +31,9 @@ enum { CTL_ARGS_ANY = 1 << 20 };
 extern const struct ctl_command ctl_commands[];
 extern const size_t ctl_command_count;
 
+/* Whether there is a password of camserver_admin that this user may not read. */
+bool ctl_lacks_password(const struct conf *conf);
+#define CTL_NEEDS_ROOT "only root may read the password of camserver_admin: run it with sudo"
 /* One statement; on failure says why on stderr and returns -1. *ret is the caller's to PQclear(). */
 int ctl_query(struct ctl *ctl, const char *sql, int n, const char *const *params, PGresult **ret);
 /* The same for statements of which only success matters. */

@@ -78,8 +78,10 @@ static void check_database(struct doctor *d)
 			  0, NULL, &r, &e) == DB_OK;
 	if (!d->database) {
 		found(d, FINDING_PROBLEM, "database",
-		    "start it (systemctl start postgresql), or correct DATABASE_URL; `camctl config show` tells its "
-		    "value",
+		    ctl_lacks_password(d->ctl->conf) ? CTL_NEEDS_ROOT
+						     : "start it (systemctl start postgresql), or correct "
+						       "DATABASE_URL; `camctl config show` tells its "
+						       "value",
 		    "%s", e.msg);
 		return;
 	}
@@ -332,8 +334,10 @@ static void check_channels(struct doctor *d)
 static void (*const database_checks[])(struct doctor *d) = {check_clock, check_dispatchers, check_jobs, check_sweeps,
     check_transactions, check_health, check_nodes, check_pools, check_channels};
 
-static void (*const host_checks[])(struct doctor *d) = {
-    doctor_spool, doctor_archive, doctor_sockets, doctor_media_key, doctor_node, doctor_web_server};
+static void (*const inside_checks[])(struct doctor *d) = {
+    doctor_spool, doctor_archive, doctor_sockets, doctor_media_key};
+
+static void (*const outside_checks[])(struct doctor *d) = {doctor_node, doctor_web_server};
 
 int ctl_doctor(struct ctl *ctl)
 {
@@ -351,15 +355,18 @@ int ctl_doctor(struct ctl *ctl)
 	if (d.database && d.problems == before)
 		for (size_t i = 0; i < sizeof database_checks / sizeof *database_checks; i++)
 			database_checks[i](&d);
-	for (size_t i = 0; i < sizeof host_checks / sizeof *host_checks; i++)
-		host_checks[i](&d);
+	for (size_t i = 0; !d.outsider && i < sizeof inside_checks / sizeof *inside_checks; i++)
+		inside_checks[i](&d);
+	for (size_t i = 0; i < sizeof outside_checks / sizeof *outside_checks; i++)
+		outside_checks[i](&d);
 	/* Last, since it changes what libpq takes for granted. */
 	if (d.database)
 		check_roles(&d);
 	if (d.findings != NULL)
 		printf("%s\n", json_object_to_json_string_ext(d.findings, JSON_C_TO_STRING_PRETTY));
 	else
-		printf("\n%d problems, %d warnings\n", d.problems, d.warnings);
+		printf("\n%d problem%s, %d warning%s\n", d.problems, d.problems == 1 ? "" : "s", d.warnings,
+		    d.warnings == 1 ? "" : "s");
 	json_object_put(d.findings);
 	return d.problems > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

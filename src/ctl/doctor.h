@@ -19,6 +19,7 @@ struct doctor {
 	bool database; /* whether it answers; checks that need it are left out otherwise */
 	uid_t user;    /* whom the programs run as: the owner of RUN_DIR */
 	bool has_user;
+	bool outsider; /* neither root nor that user: what the programs may do cannot be tried */
 };
 
 /* check: one word; fix: a command or an instruction, NULL with FINDING_OK. */

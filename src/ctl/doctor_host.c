@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { HTTP_SEC = 5, FREE_PROBLEM_PERCENT = 3, FREE_WARNING_PERCENT = 10, ERRNO_UNKNOWN = 255 };
+enum { HTTP_SEC = 5, WEB_SERVER_TRIES = 3, FREE_PROBLEM_PERCENT = 3, FREE_WARNING_PERCENT = 10, ERRNO_UNKNOWN = 255 };
 
 #define WEB_USER "www-data"
 
@@ -103,6 +103,10 @@ void doctor_user(struct doctor *d)
 
 	d->has_user = stat(dir, &st) == 0;
 	d->user = d->has_user ? st.st_uid : geteuid();
+	d->outsider = geteuid() != 0 && geteuid() != d->user;
+	if (d->outsider)
+		found(d, FINDING_WARNING, "user", "run it as root: sudo camctl doctor",
+		    "directories, sockets and keys are not looked at: only root can try what the programs may do");
 	if (!d->has_user)
 		found(d, FINDING_PROBLEM, "run",
 		    "systemd-tmpfiles --create camserver.conf, then start the services; RUN_DIR names the directory",
@@ -272,6 +276,11 @@ void doctor_web_server(struct doctor *d)
 
 	snprintf(url, sizeof url, "%s/healthz", conf->public_url);
 	status = http_status(conf, url, &e);
+	/* One that has just been started does not listen yet. */
+	for (int tries = 1; status == 0 && tries < WEB_SERVER_TRIES; tries++) {
+		sleep(1);
+		status = http_status(conf, url, &e);
+	}
 	if (status == 200)
 		found(d, FINDING_OK, "web server", NULL, "%s serves camserver", conf->public_url);
 	else if (status == 0)

@@ -196,6 +196,24 @@ def fault_10_jobs_are_dead(stack):
 
 
 @test(fronts=None)
+def somebody_else_is_told_to_be_root_and_nothing_wrong(stack):
+    """Whoever forgets sudo must not be told to mend what is well. Only root can be somebody else here."""
+    if os.getuid() != 0:
+        return
+    place = f"{stack.directory}/{unique('keys')}"
+    os.makedirs(f"{place}/credentials", mode=0o700)
+    os.chmod(place, 0o755)
+    with open(f"{place}/credentials/admin.pgpass", "w") as f:
+        f.write("*:*:*:camserver_admin:secret\n")
+    command = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", f"{stack.prefix}/bin/camctl", "-c", stack.conf,
+               "-o", f"ADMIN_PASSFILE={place}/credentials/admin.pgpass", "-o", "ADMIN_DATABASE_URL=postgresql://127.0.0.1:1/none"]
+    rows = json.loads(stack.run(*command, "doctor", "--json").stdout)
+    wrong = {r["check"]: r["fix"] for r in rows if r["level"] != "ok"}
+    assert set(wrong) == {"user", "database"} and all("sudo" in fix for fix in wrong.values()), wrong
+    assert "sudo" in stack.run(*command, "status").stderr
+
+
+@test(fronts=None)
 def the_key_of_links_must_be_readable(stack):
     found = examine(stack, "-o", f"MEDIA_KEY_FILE={stack.directory}/no.key")
     says(found, "media key", "problem", "camctl media rotate-key")
