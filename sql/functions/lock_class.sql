@@ -5,6 +5,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE p_purpose
         WHEN 'camera' THEN 22003      -- second key: cameras.lock_id
         WHEN 'escalate' THEN 22004    -- second key: 0
+        WHEN 'summary' THEN 22007     -- second key: channels.channel_id; only ever tried, not waited for
         WHEN 'suggest' THEN 22001     -- second key: 0
         WHEN 'stream' THEN 22002      -- second key: stream_servers.lock_id
         WHEN 'limits' THEN 22005      -- second key: 0; shared by permits, exclusive to change limits; buckets' rows after it
