@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The archive: a directory, and whatever rclone reaches; exactly one copy, at the right place, with the right bytes."""
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -14,8 +15,13 @@ from receivers import configured, secret, settings
 
 
 def files(directory):
-    return {os.path.relpath(os.path.join(d, n), directory): hashlib.sha256(open(os.path.join(d, n), "rb").read()).hexdigest()
-            for d, _, names in os.walk(directory) for n in names}
+    """What is there, with its checksum; what is removed while we look is not there."""
+    found = {}
+    for d, _, names in os.walk(directory):
+        for name in names:
+            with contextlib.suppress(FileNotFoundError), open(os.path.join(d, name), "rb") as f:
+                found[os.path.relpath(os.path.join(d, name), directory)] = hashlib.sha256(f.read()).hexdigest()
+    return found
 
 
 def objects(stack, cam):
